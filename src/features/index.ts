@@ -16,6 +16,7 @@ export type { Attribute, Collection, CollectionSize } from './data/databases/ind
 export {
   attributesApi,
   attributeTypes,
+  changedAttributesApi,
   databasesApi,
   isToOne,
   newAttributesApi,

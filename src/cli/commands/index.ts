@@ -27,6 +27,7 @@ import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
+import { projectFileCommands } from './project-file.js';
 import { providerCommands } from './provider.js';
 import { serveCommand } from './serve.js';
 import { smsCommands } from './sms.js';
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   ...migrateCommands,
   serveCommand,
   ...projectCommands,
+  ...projectFileCommands,
   ...platformCommands,
   ...apikeyCommands,
   ...keysCommands,

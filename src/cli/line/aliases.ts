@@ -25,7 +25,7 @@ const console_ = 'svc has no web console: svc --help lists the commands, svc sta
 const types =
   'svc openapi --types --project ID prints TypeScript types, svc gen client --project ID --out FILE a typed client';
 const deploying =
-  'nothing is deployed to svc: project settings are changed with svc project update, the schema with svc migrate';
+  'svc project apply -f FILE creates and changes what a file says, also an appwrite.config.json; the schema of svc itself changes with svc migrate';
 const deleting =
   'each noun has its own command: svc project delete, svc user delete, svc collection delete, svc apikey revoke; svc NOUN --help shows it';
 const databaseCommands =
@@ -90,7 +90,7 @@ const instead: Readonly<Record<string, string>> = {
   codegen: types,
   deploy: deploying,
   push: deploying,
-  pull: 'svc project show ID --json prints a project',
+  pull: 'svc project export ID prints a project as a file',
   functions: code,
   function: code,
   exec: 'svc runs on this machine: run the command without exec',
@@ -128,7 +128,7 @@ const instead: Readonly<Record<string, string>> = {
   'migrate create': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
   'migrate new': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
   'migrate collections': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
-  'database push': 'svc collection add-attribute COLLECTION KEY',
+  'database push': 'svc project apply -f FILE',
   'events watch': 'svc events tail',
   'backup download': 'svc backup create FILE',
   'backup rm': keeping,

@@ -21,7 +21,7 @@ import { createRemovedTables } from './service/removed-tables.js';
 import { createUpgradeJob, type Reprint } from './service/upgrade.js';
 
 export { databasesApi } from './api.js';
-export { attributesApi, newAttributesApi } from './attributes/api.js';
+export { attributesApi, changedAttributesApi, newAttributesApi } from './attributes/api.js';
 export type { AttributeSeal } from './encryption/index.js';
 export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './model/attribute-types.js';
 export type { Relation } from './model/relation.js';

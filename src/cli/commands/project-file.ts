@@ -1,0 +1,146 @@
+import { Failure } from '#src/contract/errors.js';
+import { type ApplianceCall, command } from '../line/command.js';
+import { inputBytes, readSecretFile, readStdin } from '../line/input.js';
+import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
+import { fromAppwriteFile, isAppwriteFile } from '../project-file/appwrite.js';
+import { type Change, changeLines, changesOf, placeOf, requireOnce } from '../project-file/changes.js';
+import { type ProjectFile, printProjectFile, projectFileOf, readProjectText } from '../project-file/file.js';
+import { itemsOf } from '../project-file/items.js';
+import type { ProjectCall } from '../project-file/project-call.js';
+import { revealed } from '../project-file/secrets.js';
+import { readProject } from '../project-file/state.js';
+import { count } from '../terminal/count.js';
+import { exitCodes } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { pairs } from '../terminal/table.js';
+
+const exportIt = command({
+  path: 'project export',
+  summary:
+    'Prints a project as a file for svc project apply: settings, platforms, providers, teams, collections, buckets, webhooks and keys, without secrets',
+  arguments: [{ name: 'ID', summary: 'id of the project', values: 'project' }],
+  options: [{ flag: '--format', value: 'FORMAT', summary: 'default: yaml', choices: ['yaml', 'json'] }],
+  examples: ['svc project export shop > shop.yaml', 'svc project export shop --format json > shop.json'],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, runtime, features } = call;
+    const project = await features.projects.get(runtime.db, args.argument('ID'));
+    const value = await readProject({ ...call, projectId: project.id }, project);
+    return {
+      value,
+      text: Lines.text(await printProjectFile(value, args.text('--format') === 'json' ? 'json' : 'yaml')),
+    };
+  },
+});
+
+/** Removing these removes what users have stored, or how they sign in. */
+const dear = ['provider', 'team', 'database', 'collection', 'attribute', 'bucket'];
+
+const apply = command({
+  path: 'project apply',
+  summary:
+    'Creates and changes what a project file says, and prints the secrets of new keys and webhooks. What the file does not name stays. The files of appwrite-cli are read, too',
+  options: [
+    { flag: '--file', short: '-f', value: 'FILE', summary: 'YAML or JSON; - reads stdin', required: true },
+    {
+      flag: '--project',
+      short: '-p',
+      value: 'ID',
+      summary: 'the project to change (default: the one that the file names)',
+      values: 'project',
+    },
+    { flag: '--dry-run', summary: 'change nothing, print what would change, and exit with 5 if there is something' },
+    { flag: '--prune', summary: 'remove what the file does not name' },
+    { flag: '--confirm', value: 'ID', summary: 'with --prune: id of the project, to confirm without a prompt' },
+  ],
+  examples: [
+    'svc project export shop > shop.yaml && svc project apply -f shop.yaml',
+    'svc project export shop | svc project apply -f - --dry-run --json',
+  ],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, prompts, runtime, features } = call;
+    const file = args.required('--file');
+    const text = file === '-' ? await readStdin('--file') : readSecretFile(file, '--file', inputBytes.body);
+    const wanted = wantedOf(call, await readProjectText(text));
+    const ofProject = { ...call, projectId: wanted.project.$id };
+    const project = (await features.projects.list(runtime.db)).find(({ id }) => id === ofProject.projectId);
+    const present = project === undefined ? [] : await presentItems(ofProject, project);
+    const named = itemsOf(wanted);
+    requireOnce(named);
+    const items = revealed(named, present, call.environment);
+    const changes = changesOf(items, present, args.isSet('--prune'));
+    for (const change of changes) requirePossible(ofProject, change);
+    const shown = changes.map((change) => ({
+      action: change.action,
+      kind: change.kind,
+      id: change.path.join('/'),
+      members: Object.keys(change.differences),
+    }));
+    if (args.isSet('--dry-run') || changes.length === 0) {
+      const lines =
+        changes.length === 0 ? [`The project ${ofProject.projectId} is as the file says.`] : changeLines(changes);
+      const exitCode = changes.length === 0 ? exitCodes.ok : exitCodes.conflict;
+      return { value: { changes: shown, secrets: [] }, text: Lines.of(lines), exitCode };
+    }
+    const lost = changes.filter(({ action, kind }) => action === 'delete' && dear.includes(kind));
+    if (lost.length > 0) {
+      const question = `This removes ${lost.map(placeOf).join(', ')} from the project ${ofProject.projectId}, with everything in them, for good.`;
+      await prompts.confirmByName(question, [ofProject.projectId], args.text('--confirm'));
+    }
+    const secrets = await applyAll(ofProject, changes);
+    const made = secrets.map(({ kind, id, secret }) => [`${kind} ${id}`, secret] as const);
+    return {
+      value: { changes: shown, secrets },
+      text: Lines.joined([
+        Lines.of([...changeLines(changes), `${count(changes.length, 'change')} made.`]),
+        pairs(made),
+      ]),
+      ...(secrets.length === 0 ? {} : { next: 'keep the secrets; they cannot be shown again' }),
+    };
+  },
+});
+
+/** `svc project export` and `svc project apply` */
+export const projectFileCommands = [exportIt, apply];
+
+/** The project file, of svc or of Appwrite's command line, for the project that `--project` names. */
+function wantedOf({ args, output }: ApplianceCall, content: unknown): ProjectFile {
+  const { file, left } = isAppwriteFile(content)
+    ? fromAppwriteFile(content)
+    : { file: projectFileOf(content), left: [] };
+  if (left.length > 0) output.note(`These parts have no counterpart in svc and are left out: ${left.join(', ')}.`);
+  const $id = args.text('--project') ?? file.project.$id;
+  return { ...file, project: { ...file.project, $id } };
+}
+
+type Project = Parameters<typeof readProject>[1];
+
+/** What the project has, in the form of a file, with the secrets that a file may name. */
+async function presentItems(call: ProjectCall, project: Project) {
+  const providers = await call.features.providers.list(call.runtime.db, project);
+  const items = itemsOf(await readProject(call, project));
+  return items.map((item) => {
+    if (item.kind === 'project') return { ...item, members: { name: project.name, ...project.settings } };
+    if (item.kind === 'platform') return { ...item, members: { name: item.path[1], ...item.members } };
+    if (item.kind !== 'provider') return item;
+    const { config } = providers.find(({ key }) => key === item.path[0]) ?? { config: {} };
+    return { ...item, members: { ...item.members, ...config } };
+  });
+}
+
+/** Makes the changes in order. If one fails, it is named, and the secrets that exist by then are printed. */
+async function applyAll(call: ProjectCall, changes: readonly Change[]): Promise<MadeSecret[]> {
+  const secrets: MadeSecret[] = [];
+  for (const change of changes) {
+    try {
+      const secret = await applyChange(call, change);
+      if (secret !== undefined) secrets.push(secret);
+    } catch (error) {
+      for (const { kind, id, secret } of secrets) call.output.note(`The secret of the ${kind} ${id} is ${secret}`);
+      if (!(error instanceof Failure)) throw error;
+      throw new Failure(error.type, { message: `${placeOf(change)}: ${error.message}`, cause: error });
+    }
+  }
+  return secrets;
+}

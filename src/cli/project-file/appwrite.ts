@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { usageError } from '../terminal/exit.js';
+import type { ProjectFile } from './file.js';
+
+const named = z.looseObject({ $id: z.string(), name: z.string(), enabled: z.boolean().optional() });
+const field = z.looseObject({ key: z.string(), type: z.string(), format: z.string().nullish() });
+const index = z.looseObject({ key: z.string(), type: z.string(), orders: z.array(z.string().nullable()).nullish() });
+const collection = named.extend({
+  databaseId: z.string(),
+  $permissions: z.array(z.string()).default([]),
+  documentSecurity: z.boolean().optional(),
+  rowSecurity: z.boolean().optional(),
+  attributes: z.array(field).optional(),
+  columns: z.array(field).optional(),
+  indexes: z.array(index).default([]),
+});
+const bucket = named.extend({
+  $permissions: z.array(z.string()).default([]),
+  fileSecurity: z.boolean().optional(),
+  maximumFileSize: z.int().optional(),
+  allowedFileExtensions: z.array(z.string()).default([]),
+  compression: z.string().optional(),
+  encryption: z.boolean().optional(),
+  transformations: z.boolean().optional(),
+});
+const security = z.looseObject({
+  duration: z.number().optional(),
+  sessionsLimit: z.int().optional(),
+  sessionAlerts: z.boolean().optional(),
+});
+/** `appwrite.json` and `appwrite.config.json`, as Appwrite's command line writes them. */
+const appwriteFile = z.looseObject({
+  projectId: z.string(),
+  projectName: z.string().optional(),
+  settings: z
+    .looseObject({
+      auth: z
+        .looseObject({ methods: z.record(z.string(), z.boolean()).optional(), security: security.optional() })
+        .optional(),
+    })
+    .optional(),
+  databases: z.array(named).default([]),
+  tablesDB: z.array(named).default([]),
+  collections: z.array(collection).default([]),
+  tables: z.array(collection).default([]),
+  buckets: z.array(bucket).default([]),
+  teams: z.array(named).default([]),
+});
+type AppwriteFile = z.output<typeof appwriteFile>;
+
+/** The settings of login methods, by their names in the file. */
+const methods: Readonly<Record<string, string>> = {
+  'email-password': 'login.password',
+  anonymous: 'login.anonymous',
+  'magic-url': 'login.magicUrl',
+  'email-otp': 'login.emailOtp',
+  phone: 'login.phone',
+  invites: 'login.invitation',
+};
+/** Parts of the file that have no counterpart here, or that only Appwrite's server has. */
+const known = ['projectId', 'projectName', 'endpoint', 'organizationId', 'settings'];
+const daySeconds = 86_400;
+
+/** True for a file of Appwrite's command line. */
+export function isAppwriteFile(content: unknown): boolean {
+  return typeof content === 'object' && content !== null && 'projectId' in content && !('project' in content);
+}
+
+/** Converts a file of Appwrite's command line. `left` names what has no counterpart here. Throws CommandError if it is none. */
+export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: string[] } {
+  const parsed = appwriteFile.safeParse(content);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw usageError(`The file of Appwrite has a mistake at ${issue?.path.join('.')}: ${issue?.message}.`);
+  }
+  const { data } = parsed;
+  const taken = [...known, ...Object.keys(appwriteFile.shape)];
+  const left = Object.entries(data)
+    .filter(([name, value]) => !taken.includes(name) && Array.isArray(value) && value.length > 0)
+    .map(([name, value]) => `${(value as unknown[]).length} ${name}`);
+  const settings = settingsOf(data);
+  const databases = databasesOf(data);
+  return {
+    file: {
+      project: {
+        $id: data.projectId,
+        ...(data.projectName === undefined ? {} : { name: data.projectName }),
+        ...(Object.keys(settings).length === 0 ? {} : { settings }),
+      },
+      databases,
+      buckets: data.buckets.map((one) => ({
+        ...{ $id: one.$id, name: one.name, enabled: one.enabled, fileSecurity: one.fileSecurity },
+        ...{ $permissions: one.$permissions, maximumFileSize: one.maximumFileSize },
+        ...{ allowedFileExtensions: one.allowedFileExtensions, encryption: one.encryption },
+        transformations: one.transformations,
+        // Of its two kinds of compression svc has one.
+        compression: one.compression === 'zstd' ? 'gzip' : one.compression,
+      })),
+      teams: data.teams.map(({ $id, name }) => ({ $id, name })),
+    },
+    left,
+  };
+}
+
+function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
+  const { methods: switches = {}, security: rules = {} } = settings?.auth ?? {};
+  const found = Object.entries(switches).flatMap(([word, isOn]) => (methods[word] ? [[methods[word], isOn]] : []));
+  const { duration, sessionsLimit, sessionAlerts } = rules;
+  return {
+    ...Object.fromEntries(found),
+    ...(duration === undefined
+      ? {}
+      : { 'session.days': Math.min(365, Math.max(1, Math.round(duration / daySeconds))) }),
+    ...(sessionsLimit === undefined ? {} : { 'session.limit': sessionsLimit }),
+    ...(sessionAlerts === undefined ? {} : { 'session.alerts': sessionAlerts }),
+  };
+}
+
+function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile): ProjectFile['databases'] {
+  const all = new Map([...databases, ...tablesDB].map((one) => [one.$id, one]));
+  return [...all.values()].map(({ $id, name, enabled }) => ({
+    ...{ $id, name, enabled },
+    collections: [...collections, ...tables]
+      .filter(({ databaseId }) => databaseId === $id)
+      .map((one) => ({
+        ...{ $id: one.$id, name: one.name, enabled: one.enabled, $permissions: one.$permissions },
+        documentSecurity: one.documentSecurity ?? one.rowSecurity,
+        attributes: (one.attributes ?? one.columns ?? []).filter(({ side }) => side !== 'child').map(attributeOf),
+        indexes: one.indexes.map(indexOf),
+      })),
+  }));
+}
+
+type Attribute = NonNullable<
+  NonNullable<NonNullable<ProjectFile['databases']>[number]['collections']>[number]['attributes']
+>[number];
+
+function attributeOf({ key, type, format, ...members }: z.output<typeof field>): Attribute {
+  const { required, array, encrypt, size, min, max, elements, default: value } = members as Partial<Attribute>;
+  if (type === 'relationship') {
+    const { relationType, twoWay, twoWayKey, onDelete } = members as Partial<Attribute>;
+    const relatedCollection = String(members.relatedCollection ?? members.relatedTable);
+    return { key, type, relatedCollection, relationType, twoWay, twoWayKey, onDelete };
+  }
+  const named = type === 'string' && format ? format : type === 'double' ? 'float' : type;
+  // Other formats have a size of their own.
+  const sized = ['string', 'varchar'].includes(named) ? { size } : {};
+  return { key, type: named, required, array, encrypt, ...sized, min, max, elements, default: value };
+}
+
+function indexOf({ key, type, orders, ...members }: z.output<typeof index>) {
+  const attributes = (members.attributes ?? members.columns ?? []) as string[];
+  return { key, type, attributes, orders: orders ?? [] };
+}

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import { usageError } from '../terminal/exit.js';
+import type { Item, Kind, Members } from './items.js';
+
+/** The password cannot be read again. It is set with the webhook, and with each other change of it. */
+const unreadable = ['authPassword'];
+/** Members that a file has as `env:NAME` or `file:PATH`. */
+export const secretMembers = ['clientSecret', ...unreadable];
+
+/** A difference between a project and its file. */
+export interface Change {
+  readonly action: 'create' | 'update' | 'delete';
+  readonly kind: Kind;
+  readonly path: readonly string[];
+  /** What the file says; of a deletion, what there is. */
+  readonly members: Members;
+  /** The members that differ, with both values. */
+  readonly differences: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+}
+
+/**
+ * Compares a file with a project: what is missing and what differs, in the order of the file, and with `prune` then what the file does not
+ * have, the parts before the whole.
+ */
+export function changesOf(wanted: readonly Item[], present: readonly Item[], prune: boolean): Change[] {
+  const known = new Map(present.map((item) => [placeOf(item), item]));
+  const changes = wanted.flatMap((item): Change[] => {
+    const before = known.get(placeOf(item));
+    if (before === undefined) return [{ ...item, action: 'create', differences: {} }];
+    const different = Object.entries(item.members).filter(
+      ([member, value]) => !unreadable.includes(member) && !isDeepStrictEqual(value, before.members[member]),
+    );
+    if (different.length === 0) return [];
+    const differences = different.map(([member, to]) => [member, { from: before.members[member], to }]);
+    return [{ ...item, action: 'update', differences: Object.fromEntries(differences) }];
+  });
+  if (!prune) return changes;
+  const named = new Set(wanted.map(placeOf));
+  const gone = present.filter((item) => item.kind !== 'project' && !named.has(placeOf(item)));
+  // What goes with its database or collection, and a relationship with the collection that it leads to, needs no step of its own.
+  const places = new Set(gone.map(placeOf));
+  const alone = gone.filter(({ kind, path, members }) => {
+    const [databaseId, collectionId] = path;
+    if (kind === 'collection') return !places.has(`database ${databaseId}`);
+    if (kind !== 'attribute' && kind !== 'index') return true;
+    const collections = [collectionId, members.relatedCollection].filter((id) => id !== undefined);
+    return ![`database ${databaseId}`, ...collections.map((id) => `collection ${databaseId}/${id}`)].some((place) =>
+      places.has(place),
+    );
+  });
+  return [...changes, ...alone.reverse().map((item): Change => ({ ...item, action: 'delete', differences: {} }))];
+}
+
+/** Throws CommandError if a file names something twice. */
+export function requireOnce(items: readonly Item[]): void {
+  const places = new Set<string>();
+  for (const place of items.map(placeOf)) {
+    if (places.has(place)) throw usageError(`The file names the ${place} twice.`, 'remove one of them');
+    places.add(place);
+  }
+}
+
+/** Such as `attribute blog/posts/title`. */
+export function placeOf({ kind, path }: Pick<Item, 'kind' | 'path'>): string {
+  return `${kind} ${path.join('/')}`;
+}
+
+/** A line for each change, with what differs below it. Secrets are not printed. */
+export function changeLines(changes: readonly Change[]): string[] {
+  const signs = { create: '+', update: '~', delete: '-' } as const;
+  return changes.flatMap((change) => [
+    `${signs[change.action]} ${placeOf(change)}`,
+    ...Object.entries(change.differences).map(([member, { from, to }]) =>
+      secretMembers.includes(member) ? `    ${member}: another one` : `    ${member}: ${print(from)} -> ${print(to)}`,
+    ),
+  ]);
+}
+
+function print(value: unknown): string {
+  if (value === undefined || value === null) return 'none';
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+}
