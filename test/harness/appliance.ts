@@ -132,6 +132,8 @@ export function testConfig(
       SVC_LOG_LEVEL: 'debug',
       SVC_LOG_FORMAT: 'json',
       SVC_RATE_LIMITS: generousLimits,
+      // The servers of a test share the 20 sessions that PgBouncer keeps for a database.
+      ...(front === 'pgbouncer-session' ? { SVC_POOL_SIZE: '6' } : {}),
       ...standbyOf(databaseUrl),
       ...fileStoreOf(databaseUrl),
       ...settings,
