@@ -12,23 +12,28 @@ const dashboard = JSON.parse(readFileSync(join(root, 'templates/grafana/dashboar
 };
 
 /** Labels of our metrics, by their names, as the page lists them. */
-const metrics = new Map(
-  readTable('docs/monitoring.md', 'metric').map(([name, , labels = '']) => [code(name), codes(labels)]),
-);
+const tableOf = (head: string) =>
+  readTable('docs/monitoring.md', head).map(([name, , labels = '']): [string, string[]] => [code(name), codes(labels)]);
+const metrics = new Map(tableOf('metric'));
+const ofStandby = new Map(tableOf('metric of the standby'));
 /** Labels that Prometheus adds. */
 const added = ['instance', 'job', 'le'];
 const suffixes = /_(?:bucket|sum|count)$/;
+
+function labelsOf(name: string): string[] | undefined {
+  return metrics.get(name) ?? metrics.get(name.replace(suffixes, '')) ?? ofStandby.get(name);
+}
 
 /** What is wrong with an expression: metrics that do not exist, and labels that they do not have. */
 function problemsOf(expression: string): string[] {
   const named = [...expression.matchAll(/\b((?:svc|process|nodejs)_\w+|up)\b(?:\{([^}]*)\})?/g)];
   if (named.length === 0) return [`no metric in ${expression}`];
-  const known = named.flatMap(([, name = '']) => metrics.get(name) ?? metrics.get(name.replace(suffixes, '')) ?? []);
+  const known = named.flatMap(([, name = '']) => labelsOf(name) ?? []);
   const grouped = [...expression.matchAll(/by \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(', '));
   return [
     ...named.flatMap(([, name = '', selector = '']) => {
       if (name === 'up' || /^(?:process|nodejs)_/.test(name)) return [];
-      const labels = metrics.get(name) ?? metrics.get(name.replace(suffixes, ''));
+      const labels = labelsOf(name);
       if (labels === undefined) return [`there is no metric ${name}`];
       const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label = '']) => label);
       return selected

@@ -3,7 +3,7 @@ import { type ApplianceCall, command } from '../line/command.js';
 import { inputBytes, readSecretFile, readStdin } from '../line/input.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
 import { fromAppwriteFile, isAppwriteFile } from '../project-file/appwrite.js';
-import { type Change, changeLines, changesOf, placeOf, requireOnce } from '../project-file/changes.js';
+import { type Change, changeLines, changesOf, labelOf, requireOnce } from '../project-file/changes.js';
 import { type ProjectFile, printProjectFile, projectFileOf, readProjectText } from '../project-file/file.js';
 import { itemsOf } from '../project-file/items.js';
 import type { ProjectCall } from '../project-file/project-call.js';
@@ -85,7 +85,7 @@ const apply = command({
     }
     const lost = changes.filter(({ action, kind }) => action === 'delete' && dear.includes(kind));
     if (lost.length > 0) {
-      const question = `This removes ${lost.map(placeOf).join(', ')} from the project ${ofProject.projectId}, with everything in them, for good.`;
+      const question = `This removes ${lost.map(labelOf).join(', ')} from the project ${ofProject.projectId}, with everything in them, for good.`;
       await prompts.confirmByName(question, [ofProject.projectId], args.text('--confirm'));
     }
     const secrets = await applyAll(ofProject, changes);
@@ -139,7 +139,7 @@ async function applyAll(call: ProjectCall, changes: readonly Change[]): Promise<
     } catch (error) {
       for (const { kind, id, secret } of secrets) call.output.note(`The secret of the ${kind} ${id} is ${secret}`);
       if (!(error instanceof Failure)) throw error;
-      throw new Failure(error.type, { message: `${placeOf(change)}: ${error.message}`, cause: error });
+      throw new Failure(error.type, { message: `${labelOf(change)}: ${error.message}`, cause: error });
     }
   }
   return secrets;

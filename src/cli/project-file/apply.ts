@@ -12,9 +12,9 @@ import {
   webhooksApi,
 } from '#src/features/index.js';
 import { CommandError, usageError } from '../terminal/exit.js';
-import { type Change, placeOf } from './changes.js';
-import type { Kind, Members } from './items.js';
-import { invoke, type ProjectCall, projectOf } from './project-call.js';
+import { type Change, labelOf } from './changes.js';
+import type { ItemMembers, Kind } from './items.js';
+import { type ProjectCall, projectOf, runIn } from './project-call.js';
 
 /** A secret that was created, which is shown once. */
 export interface MadeSecret {
@@ -29,7 +29,7 @@ interface Actions {
   create(call: ProjectCall, change: Change): Promise<MadeSecret | undefined>;
   update?(call: ProjectCall, change: Change): Promise<void>;
   remove?(call: ProjectCall, change: Change): Promise<void>;
-  /** Members that stay as they are. */
+  /** ItemMembers that stay as they are. */
   readonly fixed?: readonly string[];
   /** What to do instead. */
   fix?(change: Change, projectId: string): string;
@@ -50,7 +50,7 @@ export function requirePossible({ projectId }: ProjectCall, change: Change): voi
   const member = Object.keys(change.differences).find((one) => fixed.includes(one));
   if (member === undefined) return;
   const { from, to } = change.differences[member] ?? {};
-  const message = `The ${placeOf(change)} has ${member} ${JSON.stringify(from ?? null)}, which cannot be changed to ${JSON.stringify(to ?? null)}.`;
+  const message = `The ${labelOf(change)} has ${member} ${JSON.stringify(from ?? null)}, which cannot be changed to ${JSON.stringify(to ?? null)}.`;
   throw new CommandError('conflict', 'change_impossible', message, fix?.(change, projectId) ?? '');
 }
 
@@ -59,14 +59,14 @@ const [databaseOf, collectionOf] = [
   ([databaseId = '', collectionId = '']: readonly string[]) => ({ databaseId, collectionId }),
 ];
 const memberOf = (path: readonly string[]) => ({ ...collectionOf(path), key: path[2] ?? '' });
-const only = ({ members, differences }: Change): Members =>
+const only = ({ members, differences }: Change): ItemMembers =>
   Object.fromEntries(Object.keys(differences).map((member) => [member, members[member]]));
 /** The API calls the member by another name in requests. */
-const body = ({ $permissions, ...members }: Members): Members =>
+const body = ({ $permissions, ...members }: ItemMembers): ItemMembers =>
   $permissions === undefined ? members : { ...members, permissions: $permissions };
 
 const typeOf = ({ members }: Change) => typeNames.find((name) => attributeTypes[name].path === members.type);
-const withoutNull = (members: Members): Members =>
+const withoutNull = (members: ItemMembers): ItemMembers =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 const actions: Readonly<Record<Kind, Actions>> = {
@@ -124,7 +124,7 @@ const actions: Readonly<Record<Kind, Actions>> = {
     fix: ({ path: [key = ''] }, id) =>
       `svc provider remove ${key} --project ${id} also removes the identities of its users`,
     create: async (call, { path: [key = ''], members }) => {
-      const { kind, name, enabled, ...given } = members as Members & { name?: string; enabled?: boolean };
+      const { kind, name, enabled, ...given } = members as ItemMembers & { name?: string; enabled?: boolean };
       const owner = await projectOf(call);
       const config = await call.features.providers.prepare(String(kind), given);
       const input = { key, kind: String(kind), name, enabled, config };
@@ -132,7 +132,7 @@ const actions: Readonly<Record<Kind, Actions>> = {
       return undefined;
     },
     update: async (call, change) => {
-      const { name, enabled, ...given } = only(change) as Members & { name?: string; enabled?: boolean };
+      const { name, enabled, ...given } = only(change) as ItemMembers & { name?: string; enabled?: boolean };
       const [key = ''] = change.path;
       const owner = await projectOf(call);
       const { kind, config: before } = await call.features.providers.get(call.runtime.db, owner, key);
@@ -147,29 +147,29 @@ const actions: Readonly<Record<Kind, Actions>> = {
   },
   team: {
     create: async (call, { path: [teamId], members }) =>
-      void (await invoke(call, teamsApi.create, { body: { teamId, ...members } })),
+      void (await runIn(call, teamsApi.create, { body: { teamId, ...members } })),
     update: async (call, { path: [teamId = ''], members }) =>
-      void (await invoke(call, teamsApi.update, { params: { teamId }, body: members })),
-    remove: async (call, { path: [teamId = ''] }) => void (await invoke(call, teamsApi.delete, { params: { teamId } })),
+      void (await runIn(call, teamsApi.update, { params: { teamId }, body: members })),
+    remove: async (call, { path: [teamId = ''] }) => void (await runIn(call, teamsApi.delete, { params: { teamId } })),
   },
   database: {
     create: async (call, { path: [databaseId], members }) =>
-      void (await invoke(call, databasesApi.create, { body: { databaseId, ...members } })),
+      void (await runIn(call, databasesApi.create, { body: { databaseId, ...members } })),
     update: async (call, change) =>
-      void (await invoke(call, databasesApi.update, { params: databaseOf(change.path), body: only(change) })),
-    remove: async (call, { path }) => void (await invoke(call, databasesApi.delete, { params: databaseOf(path) })),
+      void (await runIn(call, databasesApi.update, { params: databaseOf(change.path), body: only(change) })),
+    remove: async (call, { path }) => void (await runIn(call, databasesApi.delete, { params: databaseOf(path) })),
   },
   collection: {
     create: async (call, { path, members }) => {
       const input = { params: databaseOf(path), body: { collectionId: path[1], ...body(members) } };
-      return void (await invoke(call, databasesApi.createCollection, input));
+      return void (await runIn(call, databasesApi.createCollection, input));
     },
     update: async (call, change) => {
       const input = { params: collectionOf(change.path), body: body(only(change)) };
-      await invoke(call, databasesApi.updateCollection, input);
+      await runIn(call, databasesApi.updateCollection, input);
     },
     remove: async (call, { path }) =>
-      void (await invoke(call, databasesApi.deleteCollection, { params: collectionOf(path) })),
+      void (await runIn(call, databasesApi.deleteCollection, { params: collectionOf(path) })),
   },
   attribute: {
     fixed: ['type', 'array', 'encrypt', 'relatedCollection', 'relationType', 'twoWay', 'twoWayKey'],
@@ -181,25 +181,25 @@ const actions: Readonly<Record<Kind, Actions>> = {
       const key = change.path[2];
       if (type === 'relationship') {
         const relation = { ...members, key, relatedCollectionId: relatedCollection, type: relationType };
-        return void (await invoke(call, relationsApi.create, { params, body: relation }));
+        return void (await runIn(call, relationsApi.create, { params, body: relation }));
       }
       const { encrypt, ...plain } = members;
       const given = { ...plain, key, ...(encrypt === true ? { encrypt } : {}) };
-      return void (await invoke(call, newAttributesApi[knownType(change)], { params, body: given }));
+      return void (await runIn(call, newAttributesApi[knownType(change)], { params, body: given }));
     },
     update: async (call, change) => {
       const params = memberOf(change.path);
       const { onDelete, required, default: value = null, size, min, max, elements } = change.members;
       if (change.members.type === 'relationship')
-        return void (await invoke(call, relationsApi.update, { params, body: { onDelete } }));
+        return void (await runIn(call, relationsApi.update, { params, body: { onDelete } }));
       const type = knownType(change);
       const bounds = Object.entries({ size, min, max, elements }).filter(
         ([name, one]) => one !== undefined && name in attributeTypes[type].options,
       );
       const changed = { required, default: value, ...Object.fromEntries(bounds) };
-      await invoke(call, changedAttributesApi[type], { params, body: changed });
+      await runIn(call, changedAttributesApi[type], { params, body: changed });
     },
-    remove: async (call, { path }) => void (await invoke(call, attributesApi.delete, { params: memberOf(path) })),
+    remove: async (call, { path }) => void (await runIn(call, attributesApi.delete, { params: memberOf(path) })),
   },
   index: {
     create: createIndex,
@@ -212,33 +212,33 @@ const actions: Readonly<Record<Kind, Actions>> = {
   },
   bucket: {
     create: async (call, { path: [bucketId], members }) =>
-      void (await invoke(call, bucketsApi.create, { body: { bucketId, ...body(members) } })),
+      void (await runIn(call, bucketsApi.create, { body: { bucketId, ...body(members) } })),
     update: async (call, change) => {
       const input = { params: { bucketId: change.path[0] ?? '' }, body: body(only(change)) };
-      await invoke(call, bucketsApi.update, input);
+      await runIn(call, bucketsApi.update, input);
     },
     remove: async (call, { path: [bucketId = ''] }) =>
-      void (await invoke(call, bucketsApi.delete, { params: { bucketId } })),
+      void (await runIn(call, bucketsApi.delete, { params: { bucketId } })),
   },
   webhook: {
     create: async (call, { path: [webhookId = ''], members }) => {
-      const made = await invoke(call, webhooksApi.create, { body: { webhookId, ...members } });
+      const made = await runIn(call, webhooksApi.create, { body: { webhookId, ...members } });
       return { kind: 'webhook', id: webhookId, secret: made.secret };
     },
     update: async (call, { path: [webhookId = ''], members }) =>
-      void (await invoke(call, webhooksApi.update, { params: { webhookId }, body: members })),
+      void (await runIn(call, webhooksApi.update, { params: { webhookId }, body: members })),
     remove: async (call, { path: [webhookId = ''] }) =>
-      void (await invoke(call, webhooksApi.delete, { params: { webhookId } })),
+      void (await runIn(call, webhooksApi.delete, { params: { webhookId } })),
   },
 };
 
 async function createIndex(call: ProjectCall, { path, members }: Change): Promise<undefined> {
   const index = { ...members, key: path[2] };
-  await invoke(call, attributesApi.createIndex, { params: collectionOf(path), body: index });
+  await runIn(call, attributesApi.createIndex, { params: collectionOf(path), body: index });
 }
 
 async function removeIndex(call: ProjectCall, { path }: Change): Promise<void> {
-  await invoke(call, attributesApi.deleteIndex, { params: memberOf(path) });
+  await runIn(call, attributesApi.deleteIndex, { params: memberOf(path) });
 }
 
 async function platformAt({ runtime, features }: ProjectCall, projectId: string, hostname: string) {
@@ -253,7 +253,7 @@ function knownType(change: Change) {
   if (type !== undefined) return type;
   const paths = typeNames.map((name) => attributeTypes[name].path);
   throw usageError(
-    `The ${placeOf(change)} has the unknown type ${String(change.members.type)}.`,
+    `The ${labelOf(change)} has the unknown type ${String(change.members.type)}.`,
     `types are ${paths.join(', ')} and relationship`,
   );
 }

@@ -89,9 +89,14 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
       },
       databases,
       buckets: data.buckets.map((one) => ({
-        ...{ $id: one.$id, name: one.name, enabled: one.enabled, fileSecurity: one.fileSecurity },
-        ...{ $permissions: one.$permissions, maximumFileSize: one.maximumFileSize },
-        ...{ allowedFileExtensions: one.allowedFileExtensions, encryption: one.encryption },
+        $id: one.$id,
+        name: one.name,
+        enabled: one.enabled,
+        fileSecurity: one.fileSecurity,
+        $permissions: one.$permissions,
+        maximumFileSize: one.maximumFileSize,
+        allowedFileExtensions: one.allowedFileExtensions,
+        encryption: one.encryption,
         transformations: one.transformations,
         // Of its two kinds of compression svc has one.
         compression: one.compression === 'zstd' ? 'gzip' : one.compression,
@@ -119,11 +124,16 @@ function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
 function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile): ProjectFile['databases'] {
   const all = new Map([...databases, ...tablesDB].map((one) => [one.$id, one]));
   return [...all.values()].map(({ $id, name, enabled }) => ({
-    ...{ $id, name, enabled },
+    $id,
+    name,
+    enabled,
     collections: [...collections, ...tables]
       .filter(({ databaseId }) => databaseId === $id)
       .map((one) => ({
-        ...{ $id: one.$id, name: one.name, enabled: one.enabled, $permissions: one.$permissions },
+        $id: one.$id,
+        name: one.name,
+        enabled: one.enabled,
+        $permissions: one.$permissions,
         documentSecurity: one.documentSecurity ?? one.rowSecurity,
         attributes: (one.attributes ?? one.columns ?? []).filter(({ side }) => side !== 'child').map(attributeOf),
         indexes: one.indexes.map(indexOf),

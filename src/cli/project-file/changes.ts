@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { usageError } from '../terminal/exit.js';
-import type { Item, Kind, Members } from './items.js';
+import type { Item, ItemMembers, Kind } from './items.js';
 
 /** The password cannot be read again. It is set with the webhook, and with each other change of it. */
 const unreadable = ['authPassword'];
-/** Members that a file has as `env:NAME` or `file:PATH`. */
+/** ItemMembers that a file has as `env:NAME` or `file:PATH`. */
 export const secretMembers = ['clientSecret', ...unreadable];
 
 /** A difference between a project and its file. */
@@ -13,7 +13,7 @@ export interface Change {
   readonly kind: Kind;
   readonly path: readonly string[];
   /** What the file says; of a deletion, what there is. */
-  readonly members: Members;
+  readonly members: ItemMembers;
   /** The members that differ, with both values. */
   readonly differences: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 }
@@ -23,9 +23,9 @@ export interface Change {
  * have, the parts before the whole.
  */
 export function changesOf(wanted: readonly Item[], present: readonly Item[], prune: boolean): Change[] {
-  const known = new Map(present.map((item) => [placeOf(item), item]));
+  const known = new Map(present.map((item) => [labelOf(item), item]));
   const changes = wanted.flatMap((item): Change[] => {
-    const before = known.get(placeOf(item));
+    const before = known.get(labelOf(item));
     if (before === undefined) return [{ ...item, action: 'create', differences: {} }];
     const different = Object.entries(item.members).filter(
       ([member, value]) => !unreadable.includes(member) && !isDeepStrictEqual(value, before.members[member]),
@@ -35,10 +35,10 @@ export function changesOf(wanted: readonly Item[], present: readonly Item[], pru
     return [{ ...item, action: 'update', differences: Object.fromEntries(differences) }];
   });
   if (!prune) return changes;
-  const named = new Set(wanted.map(placeOf));
-  const gone = present.filter((item) => item.kind !== 'project' && !named.has(placeOf(item)));
+  const named = new Set(wanted.map(labelOf));
+  const gone = present.filter((item) => item.kind !== 'project' && !named.has(labelOf(item)));
   // What goes with its database or collection, and a relationship with the collection that it leads to, needs no step of its own.
-  const places = new Set(gone.map(placeOf));
+  const places = new Set(gone.map(labelOf));
   const alone = gone.filter(({ kind, path, members }) => {
     const [databaseId, collectionId] = path;
     if (kind === 'collection') return !places.has(`database ${databaseId}`);
@@ -54,14 +54,14 @@ export function changesOf(wanted: readonly Item[], present: readonly Item[], pru
 /** Throws CommandError if a file names something twice. */
 export function requireOnce(items: readonly Item[]): void {
   const places = new Set<string>();
-  for (const place of items.map(placeOf)) {
+  for (const place of items.map(labelOf)) {
     if (places.has(place)) throw usageError(`The file names the ${place} twice.`, 'remove one of them');
     places.add(place);
   }
 }
 
 /** Such as `attribute blog/posts/title`. */
-export function placeOf({ kind, path }: Pick<Item, 'kind' | 'path'>): string {
+export function labelOf({ kind, path }: Pick<Item, 'kind' | 'path'>): string {
   return `${kind} ${path.join('/')}`;
 }
 
@@ -69,7 +69,7 @@ export function placeOf({ kind, path }: Pick<Item, 'kind' | 'path'>): string {
 export function changeLines(changes: readonly Change[]): string[] {
   const signs = { create: '+', update: '~', delete: '-' } as const;
   return changes.flatMap((change) => [
-    `${signs[change.action]} ${placeOf(change)}`,
+    `${signs[change.action]} ${labelOf(change)}`,
     ...Object.entries(change.differences).map(([member, { from, to }]) =>
       secretMembers.includes(member) ? `    ${member}: another one` : `    ${member}: ${print(from)} -> ${print(to)}`,
     ),

@@ -16,15 +16,15 @@ export type Kind =
   | 'webhook'
   | 'key';
 
-export type Members = Readonly<Record<string, unknown>>;
+export type ItemMembers = Readonly<Record<string, unknown>>;
 
 /** A thing of a project, in the form in which two of them are compared. */
 export interface Item {
   readonly kind: Kind;
   /** The ids that lead to it: of a database, of a collection, its own. */
   readonly path: readonly string[];
-  /** Members that are not given are left as they are. */
-  readonly members: Members;
+  /** ItemMembers that are not given are left as they are. */
+  readonly members: ItemMembers;
 }
 
 /** The members that an attribute has if the file does not name them. */
@@ -88,7 +88,7 @@ function schemaItems(databases: Databases): Item[] {
   ];
 }
 
-function attributeOf(attribute: Omit<NonNullable<Collection['attributes']>[number], 'key'>): Members {
+function attributeOf(attribute: Omit<NonNullable<Collection['attributes']>[number], 'key'>): ItemMembers {
   const { min, max, twoWayKey, ...members } = given(attribute) as typeof attribute;
   if (attribute.type === 'relationship')
     // A one-way relationship has a key at its other side, too, which nobody sees.
@@ -115,7 +115,7 @@ function indexOf({ type, attributes, orders, lengths }: Omit<NonNullable<Collect
 }
 
 /** Certificates as they are stored. An invalid one stays, so that it is refused. */
-function certificatesOf({ certificates }: Members): unknown {
+function certificatesOf({ certificates }: ItemMembers): unknown {
   if (!Array.isArray(certificates)) return certificates;
   return certificates.map((pem) => {
     try {
@@ -134,6 +134,6 @@ function sorted(list: readonly string[]): string[] {
   return [...new Set(list)].sort();
 }
 
-function given(members: Members): Members {
+function given(members: ItemMembers): ItemMembers {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -9,7 +9,7 @@ export interface ProjectCall extends ApplianceCall {
 }
 
 /** Invokes an API operation in the project. Throws Failure. */
-export function invoke<D extends Declaration>(
+export function runIn<D extends Declaration>(
   call: ProjectCall,
   declaration: D,
   input: Parameters<typeof invokeInProject>[3],

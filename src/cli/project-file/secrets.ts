@@ -1,17 +1,17 @@
 import { readSecretFile } from '../line/input.js';
 import { usageError } from '../terminal/exit.js';
-import { placeOf, secretMembers } from './changes.js';
+import { labelOf, secretMembers } from './changes.js';
 import type { Item } from './items.js';
 
 /** Replaces the references to secrets by the secrets. One that is not there stays as it is at what the project has already. */
 export function revealed(items: readonly Item[], present: readonly Item[], environment: NodeJS.ProcessEnv): Item[] {
-  const places = new Set(present.map(placeOf));
+  const places = new Set(present.map(labelOf));
   return items.map((item) => {
     const members = Object.entries(item.members).map(([member, value]) => {
       if (!secretMembers.includes(member)) return [member, value];
       const secret = secretAt(String(value), environment);
-      if (secret === undefined && !places.has(placeOf(item)))
-        throw usageError(`The ${placeOf(item)} needs the secret ${value}, which is not set.`, 'set it, and try again');
+      if (secret === undefined && !places.has(labelOf(item)))
+        throw usageError(`The ${labelOf(item)} needs the secret ${value}, which is not set.`, 'set it, and try again');
       return [member, secret];
     });
     return { ...item, members: Object.fromEntries(members.filter(([, value]) => value !== undefined)) };

@@ -4,7 +4,7 @@ import { wholeList } from '../line/page.js';
 import { CommandError } from '../terminal/exit.js';
 import type { ProjectFile } from './file.js';
 import { isNoBound } from './items.js';
-import { invoke, type ProjectCall } from './project-call.js';
+import { type ProjectCall, runIn } from './project-call.js';
 
 type Databases = NonNullable<ProjectFile['databases']>;
 type Collections = NonNullable<Databases[number]['collections']>;
@@ -33,7 +33,10 @@ export async function readProject(call: ProjectCall, project: Project): Promise<
       ...(expire === null ? {} : { expire }),
     })),
     providers: providers.map(({ key, kind, name, enabled, config }) => ({
-      ...{ key, kind, name, enabled },
+      key,
+      kind,
+      name,
+      enabled,
       ...Object.fromEntries(
         Object.entries(config)
           .filter(([, value]) => isSet(value))
@@ -58,7 +61,7 @@ export async function readProject(call: ProjectCall, project: Project): Promise<
 }
 
 /** The value of a setting that was not changed. */
-export function defaultOf(key: string): unknown {
+function defaultOf(key: string): unknown {
   return projectSettings.shape[key as keyof typeof projectSettings.shape]?.parse(undefined);
 }
 
@@ -77,33 +80,44 @@ function byPlace(one: object, other: object): number {
 }
 
 async function teamsOf(call: ProjectCall) {
-  const { total, teams } = await invoke(call, teamsApi.list, { query: { ...wholeList, search: '' } });
+  const { total, teams } = await runIn(call, teamsApi.list, { query: { ...wholeList, search: '' } });
   requireWhole('teams', teams.length, total);
   return teams.map(({ $id, name }) => ({ $id, name }));
 }
 
 async function bucketsOf(call: ProjectCall) {
-  const { total, buckets } = await invoke(call, bucketsApi.list, { query: wholeList });
+  const { total, buckets } = await runIn(call, bucketsApi.list, { query: wholeList });
   requireWhole('buckets', buckets.length, total);
   return buckets.map((one) => ({
-    ...{ $id: one.$id, name: one.name, enabled: one.enabled, fileSecurity: one.fileSecurity },
-    ...{ $permissions: [...one.$permissions], maximumFileSize: one.maximumFileSize },
-    ...{ allowedFileExtensions: [...one.allowedFileExtensions], compression: one.compression },
-    ...{ encryption: one.encryption, transformations: one.transformations },
+    $id: one.$id,
+    name: one.name,
+    enabled: one.enabled,
+    fileSecurity: one.fileSecurity,
+    $permissions: [...one.$permissions],
+    maximumFileSize: one.maximumFileSize,
+    allowedFileExtensions: [...one.allowedFileExtensions],
+    compression: one.compression,
+    encryption: one.encryption,
+    transformations: one.transformations,
   }));
 }
 
 async function webhooksOf(call: ProjectCall) {
-  const { total, webhooks } = await invoke(call, webhooksApi.list, { query: wholeList });
+  const { total, webhooks } = await runIn(call, webhooksApi.list, { query: wholeList });
   requireWhole('webhooks', webhooks.length, total);
   return webhooks.map(({ $id, name, url, events, enabled, tls, authUsername }) => ({
-    ...{ $id, name, url, events, enabled, tls },
+    $id,
+    name,
+    url,
+    events,
+    enabled,
+    tls,
     ...(authUsername === '' ? {} : { authUsername, authPassword: reference($id, 'WEBHOOK_PASSWORD') }),
   }));
 }
 
 async function databasesOf(call: ProjectCall): Promise<Databases> {
-  const { total, databases } = await invoke(call, databasesApi.list, { query: wholeList });
+  const { total, databases } = await runIn(call, databasesApi.list, { query: wholeList });
   requireWhole('databases', databases.length, total);
   const found: Databases = [];
   for (const { $id, name, enabled } of databases) {
@@ -115,7 +129,7 @@ async function databasesOf(call: ProjectCall): Promise<Databases> {
 
 async function collectionsOf(call: ProjectCall, databaseId: string): Promise<Collections> {
   const params = { databaseId };
-  const { total, collections } = await invoke(call, databasesApi.listCollections, {
+  const { total, collections } = await runIn(call, databasesApi.listCollections, {
     params,
     query: wholeList,
   });
@@ -123,12 +137,17 @@ async function collectionsOf(call: ProjectCall, databaseId: string): Promise<Col
   return [...collections].sort(byPlace).map(({ attributes, indexes, ...one }) => {
     const shown = attributes.filter(({ side }) => side !== 'child').map((attribute) => attributeOf(attribute));
     const built = indexes.map(({ key, type, attributes, orders, lengths }) => ({
-      ...{ key, type, attributes: [...attributes] },
+      key,
+      type,
+      attributes: [...attributes],
       ...(orders.some((order) => order.toUpperCase() === 'DESC') ? { orders: [...orders] } : {}),
       ...(lengths.some((length) => length > 0) ? { lengths: [...lengths] } : {}),
     }));
     return {
-      ...{ $id: one.$id, name: one.name, enabled: one.enabled, documentSecurity: one.documentSecurity },
+      $id: one.$id,
+      name: one.name,
+      enabled: one.enabled,
+      documentSecurity: one.documentSecurity,
       $permissions: [...one.$permissions],
       ...(shown.length === 0 ? {} : { attributes: shown }),
       ...(built.length === 0 ? {} : { indexes: built.sort(byPlace) }),
