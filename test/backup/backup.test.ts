@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Installation, install, type Server } from '../harness/cli.js';
@@ -233,6 +233,21 @@ test('nothing is overwritten by mistake: files, data, a running server, another 
     other.err,
     /needs the master key with the fingerprint [0-9a-f]{16}, and the settings have the one with [0-9a-f]{16}/,
   );
+});
+
+test('a second restore into the same SQLite file is refused, unless the first was killed', async () => {
+  const target = await another('sqlite');
+  await target.json(['init', '--yes']);
+  const lock = join(target.dir, 'data/svc.db.restoring.lock');
+  const restore = ['backup', 'restore', join(source.dir, 'a.tar'), '--json'];
+  writeFileSync(lock, String(process.pid));
+  const { code, err } = await target.svc(restore);
+  assert.equal(code, 5, err);
+  assert.match(err, /restore_running/);
+  // No process has this id.
+  writeFileSync(lock, '4194304');
+  await target.json(restore.slice(0, -1));
+  assert.ok(!existsSync(lock));
 });
 
 test('kill -9 leaves no backup that looks whole, and a database as it was', async () => {

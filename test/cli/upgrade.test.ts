@@ -1,11 +1,15 @@
 // Upgrades: the backup before a migration, steps of a newer version under a running server, and the newest version.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { install } from '../harness/cli.js';
+
+const isPostgres = process.env.SVC_TEST_DATABASE === 'postgres';
 
 type Plan = { sql: string[]; steps: { step: string; locks: string[]; rows: number; seconds: number }[] };
 
@@ -37,6 +41,30 @@ test('a migration backs up first, the plan estimates it, and --no-backup skips t
   await place.svc(['migrate', 'down', '--confirm', place.database]);
   const server = await place.serve(['--migrate', 'auto']);
   assert.match(server.log(), /"schema\.backup".*svc backup restore/);
+});
+
+test('Postgres ends a migration whose process was killed', { skip: !isPostgres && 'another database' }, async () => {
+  const place = await shop();
+  await place.json(['migrate', 'down', '--confirm', place.database]);
+  const blocker = new pg.Client({ connectionString: String(place.env.SVC_DATABASE_URL) });
+  await blocker.connect();
+  after(() => blocker.end());
+  await blocker.query('begin; lock table projects in share mode');
+  const waiting = async () => {
+    const sql = "select 1 from pg_locks where relation = 'projects'::regclass and not granted";
+    return (await blocker.query(sql)).rows.length > 0;
+  };
+  const until = async (expected: boolean) => {
+    for (const end = Date.now() + 30_000; (await waiting()) !== expected; await sleep(100))
+      assert.ok(Date.now() < end, expected ? 'the step does not wait' : 'the step still waits');
+  };
+  const child = spawn('svc', ['migrate', '--no-backup'], { cwd: place.dir, env: place.env, stdio: 'ignore' });
+  await until(true);
+  child.kill('SIGKILL');
+  await until(false);
+  await blocker.query('rollback');
+  const { changed } = await place.json<{ changed: string[] }>(['migrate']);
+  assert.equal(changed.length, 1);
 });
 
 test('a server obeys the marks of steps that a newer version applies under it', async () => {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -65,6 +67,17 @@ test('a running server is shown with its load, its errors and the findings of do
   assert.equal(status.errorRate, 0);
   const doctor = await place.svc(['doctor', '--offline', '--json']);
   assert.equal(status.findings, JSON.parse(doctor.out).findings.length);
+});
+
+test('the memory limit is that of the server, not of the command', async () => {
+  const metrics = createServer(
+    (_, response) => void response.end('svc_http_requests_total 1\nsvc_memory_limit_bytes 123\n'),
+  );
+  await once(metrics.listen(0, '127.0.0.1'), 'listening');
+  after(() => metrics.close());
+  const { port } = metrics.address() as AddressInfo;
+  const { out } = await place.svc(['status', '--json'], { env: { SVC_PORT: String(port) } });
+  assert.equal(JSON.parse(out).memory.limitBytes, 123);
 });
 
 test('-o env prints what an application needs', async () => {

@@ -262,6 +262,7 @@ const published = [
   'gauge svc_db_up 1 while the database answers',
   'gauge svc_db_writable 1 while the database takes writes',
   'gauge svc_hash_queue Password hashes',
+  'gauge svc_memory_limit_bytes Memory that this process may use: the limit of its cgroup, else the memory of the machine',
   'counter svc_egress_requests_total Outbound HTTP calls',
   'counter svc_list_scans_total Slow lists of documents that no index serves',
   'histogram svc_list_scan_duration_seconds Time such a list took in the database',

@@ -46,7 +46,7 @@ const terminal = () => {
 /** A block that goes on, in a terminal of its own, once the command that waits for it succeeds. */
 function beside(note: string, file: string, isThere: string): string {
   const text = here(blockNoted(page, note).text);
-  return `(\nset -m\nbash -c ${quoted(text)} < /dev/null > ${file} 2>&1 &\necho $! > ${file}.pid\n)\nuntil ${isThere}; do sleep 0.1; done\n`;
+  return `(\nset -m\nbash -c ${quoted(text)} < /dev/null > ${file} 2>&1 &\necho $! > ${file}.pid\n)\nuntil ${isThere}; do kill -0 $(cat ${file}.pid) || { cat ${file}; exit 1; }; sleep 0.1; done\n`;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -15,6 +15,7 @@ import type { Log } from '#src/platform/runtime/log.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { databaseName } from '../installation/database-url.js';
 import { prepareDirectories } from '../installation/directories.js';
+import { lockFile } from '../installation/lock-file.js';
 import { forCommand, operatorContext, requireMasterKey, withRuntime } from '../installation/run-command.js';
 import { type CommandCall, command } from '../line/command.js';
 import { listenerOn } from '../serving/port-listener.js';
@@ -164,18 +165,22 @@ function filesUnusable({ reason }: FileStoreError): CommandError {
   return new CommandError('unreachable', 'file_store_unusable', message, 'correct it and run the command again');
 }
 
-/** Restores into a new file, which then takes the place of the database. */
+/** Restores into a new file, which then takes the place of the database. One process at a time. */
 async function replacedFile(
   path: string,
   owner: Owner | undefined,
   restoreInto: (file: string) => Promise<LoadedBackup>,
 ): Promise<LoadedBackup> {
   const incoming = `${path}.restoring`;
+  const unlock = lockFile(`${incoming}.lock`, (pid) => {
+    const message = `The process ${pid} is restoring a backup into this database.`;
+    return new CommandError('conflict', 'restore_running', message, 'wait until it has ended');
+  });
   const remove = () => {
     for (const end of ['', '-wal', '-shm']) rmSync(`${incoming}${end}`, { force: true });
   };
-  remove();
   try {
+    remove();
     const loaded = await restoreInto(incoming);
     if (owner !== undefined) chownSync(incoming, owner.uid, owner.gid);
     await replaceSqlite(path, incoming);
@@ -186,6 +191,7 @@ async function replacedFile(
     throw new CommandError('conflict', 'database_in_use', message, 'end it, then run this command again');
   } finally {
     remove();
+    unlock();
   }
 }
 

@@ -1,4 +1,4 @@
-import { chownSync, constants, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, constants, copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { MasterKey, MasterKeyFile } from '#src/platform/config/master-key.js';
 import { copyOf, readMasterKey } from '#src/platform/config/master-key-file.js';
@@ -7,7 +7,7 @@ import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 import { changeConfig, isWritable, replaceFile } from './config-file.js';
-import { processExists } from './processes.js';
+import { lockFile } from './lock-file.js';
 
 /** The new master key in a file that holds it alone. Throws CommandError. */
 export function newKeyIn(path: string): MasterKey {
@@ -33,23 +33,10 @@ export function requireReplaceable({ path }: MasterKeyFile): void {
  * Ignores the lock of a process that no longer runs.
  */
 export function lockKeyFile({ path }: Pick<MasterKeyFile, 'path'>): () => void {
-  const lock = `${path}.rotating`;
-  try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx', mode: 0o600 });
-    return () => rmSync(lock, { force: true });
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') {
-      const message = `${lock} cannot be made: ${whyUnwritable(error)}.`;
-      throw new CommandError('notAllowed', 'file_not_writable', message, 'run the command as root');
-    }
-  }
-  const pid = Number(readFileSync(lock, 'utf8'));
-  if (pid > 0 && processExists(pid)) {
+  return lockFile(`${path}.rotating`, (pid) => {
     const message = `The process ${pid} is replacing the master key.`;
-    throw new CommandError('conflict', 'rotation_running', message, 'wait until it has ended');
-  }
-  rmSync(lock, { force: true });
-  return lockKeyFile({ path });
+    return new CommandError('conflict', 'rotation_running', message, 'wait until it has ended');
+  });
 }
 
 /** Puts the new key into the file. A copy keeps the old one until `forgetFormerKey`. */

@@ -25,6 +25,7 @@ export interface ServerSample {
   readonly durations: ReadonlyMap<number, number>;
   readonly startedAt: number | undefined;
   readonly rssBytes: number | undefined;
+  readonly memoryLimitBytes: number | undefined;
   readonly sockets: number;
   readonly deliveries: number | undefined;
   readonly mails: number | undefined;
@@ -112,6 +113,7 @@ function sampleOf(text: string): ServerSample {
     durations,
     startedAt: first('process_start_time_seconds'),
     rssBytes: first('process_resident_memory_bytes'),
+    memoryLimitBytes: first('svc_memory_limit_bytes'),
     sockets: sum(named('svc_realtime_sockets')),
     deliveries: first('svc_webhook_backlog'),
     mails: sum(named('svc_messages_backlog').filter(({ labels }) => labels.channel === 'email')),

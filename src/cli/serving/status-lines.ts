@@ -72,7 +72,7 @@ function rowsOf(status: Status): (readonly [string, string])[] {
     ['waiting', `${shown(backlog.deliveries)} deliveries, ${shown(backlog.mails)} mails`],
     ['disk', `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free`],
     ['memory', `${bytes(memory.rssBytes)} of ${bytes(memory.limitBytes)}`],
-    ['last backup', status.lastBackup ?? 'none'],
+    ['last backup', status.lastBackup ?? (status.schema === null ? '-' : 'none')],
     ['findings', status.findings === null ? '-' : status.findings === 0 ? '0' : `${status.findings}: svc doctor`],
   ];
 }

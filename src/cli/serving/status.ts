@@ -1,10 +1,10 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
-import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#src/platform/config/schema.js';
 import { openReader, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
+import { memoryOfSystem } from '#src/platform/runtime/memory.js';
 import { version } from '#src/platform/runtime/version.js';
 import { localUrl } from './local-url.js';
 import { ratesBetween, ratesSinceStart, type ServerRates, type ServerSample, sampleServer } from './server-metrics.js';
@@ -88,7 +88,7 @@ export function assembleStatus(
       mails: sample?.mails ?? database.mails,
     },
     disk: diskOf(config),
-    memory: { rssBytes: sample?.rssBytes ?? null, limitBytes: memoryLimit() },
+    memory: { rssBytes: sample?.rssBytes ?? null, limitBytes: sample?.memoryLimitBytes ?? memoryOfSystem() },
     lastBackup: database.lastBackup,
     findings,
   };
@@ -154,10 +154,4 @@ function diskOf({ dataDir }: Config): Status['disk'] {
   if (!existsSync(directory)) return { freeBytes: null, totalBytes: null };
   const { bavail, blocks, bsize } = statfsSync(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
-}
-
-/** The limit of the container or the unit, else the memory of the machine. */
-function memoryLimit(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 && limit < totalmem() ? limit : totalmem();
 }

@@ -22,7 +22,7 @@ export function createProgress({ json, quiet, color }: Pick<Output, 'json' | 'qu
       shownAt = now;
       const filled = Math.round(barWidth * Math.min(1, part ?? 0));
       const bar = part === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] `;
-      process.stderr.write(`\r\x1b[K${bar}${text}`.slice(0, (process.stderr.columns ?? 80) + 3));
+      process.stderr.write(`\r\x1b[K${bar}${text}`.slice(0, (process.stderr.columns || 80) + 3));
     },
     clear: () => {
       if (isShown && shownAt > 0) process.stderr.write('\r\x1b[K');

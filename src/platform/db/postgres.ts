@@ -38,6 +38,10 @@ const asTexts = {
   types: { getTypeParser: (oid: number) => (oid === textOid ? String : refuseBinary) },
 } as const;
 
+/** Ends a long statement, and its locks, a second after its client was killed. Postgres 13, and some platforms, do not have the setting. */
+const endWithClient =
+  "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
+
 type Begun<T> = (connection: Connection) => Promise<{ readonly value: T; readonly last: readonly Query[] }>;
 
 interface Deps extends Pick<Awaited<ReturnType<typeof openPostgresPool>>, 'watch' | 'lease'> {
@@ -74,6 +78,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
           sql: "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '60s', true)",
           values: [],
         });
+        await connection.all({ sql: endWithClient, values: [] });
         await connection.all({ sql: `select pg_advisory_xact_lock(${migrationLock})`, values: [] });
         return alone(body(connection));
       }),

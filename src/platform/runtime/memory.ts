@@ -34,6 +34,12 @@ export function memoryLimit(
   return limits.reduce((least, one) => (one.bytes < least.bytes ? one : least));
 }
 
+/** The limit of the cgroup of this process, such as a container or a unit of systemd, else the memory of the machine. */
+export function memoryOfSystem(): number {
+  const limit = constrainedMemory();
+  return limit > 0 && limit < totalmem() ? limit : totalmem();
+}
+
 /** The part of their full size that caches and budgets have with this much memory. */
 export function shareOf(bytes: number): number {
   return Math.min(1, Math.max(leastShare, bytes / ample));

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ErrorType } from '#src/contract/errors.js';
+import { memoryOfSystem } from './memory.js';
 
 /** The metrics of one process; labels never contain ids. */
 export interface Metrics {
@@ -54,6 +55,12 @@ export function createMetrics(): Metrics {
   const up = new Gauge({ name: 'svc_db_up', help: '1 while the database answers', registers });
   const writable = new Gauge({ name: 'svc_db_writable', help: '1 while the database takes writes', registers });
   const hashing = new Gauge({ name: 'svc_hash_queue', help: 'Password hashes', labelNames: ['state'], registers });
+  const memory = new Gauge({
+    name: 'svc_memory_limit_bytes',
+    help: 'Memory that this process may use: the limit of its cgroup, else the memory of the machine',
+    registers,
+  });
+  memory.set(memoryOfSystem());
   const egress = new Counter({
     name: 'svc_egress_requests_total',
     help: 'Outbound HTTP calls',
