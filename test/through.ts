@@ -31,7 +31,7 @@ const haproxy = {
   'listens itself on the address of the server': ['jwt/published', 'logins/web-sdk'],
 };
 
-/** Why a file cannot pass behind PgBouncer: what the tests themselves do on a connection, in either mode. */
+/** Why a file cannot pass behind PgBouncer: its tests use connections in ways that the service does not. */
 const pgbouncer = {
   'vacuums, which is not possible in a transaction': ['documents/disk', 'documents/role-plans'],
   'stops a Postgres of its own, to which PgBouncer does not lead': ['features/origins-outage'],

@@ -1,4 +1,4 @@
-// Projects as files: export, apply on an empty installation and export again give the same; a change says what it does, and secrets stay secret.
+// Projects as files: an exported project is applied on an empty installation and exported again; changes, removals, mistakes and secrets.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const documented = readBlocks('docs/projects-as-code.md').find(({ language }) =>
 const hidden = 'verborgen-3f9a';
 const env = { GITHUB_CLIENT_SECRET: hidden, ALL_WEBHOOK_PASSWORD: hidden };
 
-/** What the documented file does not have: every type of attribute, bounds of 64 bits, a SAML provider, an app, a webhook with a password. */
+/** Adds to the documented file: every type of attribute, bounds of 64 bits, a SAML provider, an app, a webhook with a password. */
 const all = {
   project: { $id: 'all', name: 'Alles', settings: { 'session.limit': 3, 'pages.name': 'Ümläut "quoted": #1' } },
   platforms: [

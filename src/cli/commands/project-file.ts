@@ -116,7 +116,7 @@ function wantedOf({ args, output }: ApplianceCall, content: unknown): ProjectFil
 
 type Project = Parameters<typeof readProject>[1];
 
-/** What the project has, in the form of a file, with the secrets that a file may name. */
+/** The present items of the project, with their secrets for the comparison. */
 async function presentItems(call: ProjectCall, project: Project) {
   const providers = await call.features.providers.list(call.runtime.db, project);
   const items = itemsOf(await readProject(call, project));

@@ -1,7 +1,7 @@
 import type { Collection } from '#src/features/index.js';
 import { namesOf, printKey, typesOf } from './typescript.js';
 
-/** First words of a generated file. A file that begins otherwise belongs to somebody. */
+/** First words of a generated file. Other files are never overwritten. */
 export const clientMark = '// Made by `svc gen client`';
 
 /** The part that is the same for every project. */

@@ -23,9 +23,9 @@ export interface MadeSecret {
   readonly secret: string;
 }
 
-/** How the things of a kind are created, changed and removed. */
+/** Operations on items of one kind. */
 interface Actions {
-  /** Returns the secret of what was created, if it has one. */
+  /** Returns the secret of a new key or webhook. */
   create(call: ProjectCall, change: Change): Promise<MadeSecret | undefined>;
   update?(call: ProjectCall, change: Change): Promise<void>;
   remove?(call: ProjectCall, change: Change): Promise<void>;

@@ -66,7 +66,7 @@ export function isAppwriteFile(content: unknown): boolean {
   return typeof content === 'object' && content !== null && 'projectId' in content && !('project' in content);
 }
 
-/** Converts a file of Appwrite's command line. `left` names what has no counterpart here. Throws CommandError if it is none. */
+/** Converts a file of Appwrite's command line. `left` lists its parts without a counterpart here. Throws CommandError if the file is invalid. */
 export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: string[] } {
   const parsed = appwriteFile.safeParse(content);
   if (!parsed.success) {

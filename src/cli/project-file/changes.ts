@@ -12,15 +12,15 @@ export interface Change {
   readonly action: 'create' | 'update' | 'delete';
   readonly kind: Kind;
   readonly path: readonly string[];
-  /** What the file says; of a deletion, what there is. */
+  /** The members in the file or, for a deletion, in the project. */
   readonly members: ItemMembers;
   /** The members that differ, with both values. */
   readonly differences: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 }
 
 /**
- * Compares a file with a project: what is missing and what differs, in the order of the file, and with `prune` then what the file does not
- * have, the parts before the whole.
+ * Lists the changes that make the project match the file, in the order of the file. With `prune`, deletions of all other items follow, children
+ * before their parents.
  */
 export function changesOf(wanted: readonly Item[], present: readonly Item[], prune: boolean): Change[] {
   const known = new Map(present.map((item) => [labelOf(item), item]));

@@ -11,7 +11,7 @@ const text = z.string();
 const flag = z.boolean().optional();
 const list = z.array(text);
 const whole = z.union([z.number(), z.bigint()]).nullish();
-/** Files hold no secrets, only where they are. */
+/** Files contain references to secrets, never the secrets. */
 const secret = text.regex(/^(env|file):./, 'must be env:NAME or file:PATH, and not the secret itself').optional();
 
 const attribute = z.strictObject({
@@ -106,7 +106,7 @@ const projectFile = z.strictObject({
     .optional(),
 });
 
-/** A project as a file: what it has, without users, documents and files, and without secrets. */
+/** A project as a file, without users, documents, files and secrets. */
 export type ProjectFile = z.output<typeof projectFile>;
 
 /** Reads YAML or JSON. Throws CommandError with the line of a syntax error. */

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { expandPermissions } from '#src/contract/permissions.js';
 import type { ProjectFile } from './file.js';
 
-/** What a project file can have. */
+/** The kinds of items in a project file. */
 export type Kind =
   | 'project'
   | 'platform'
@@ -18,7 +18,7 @@ export type Kind =
 
 export type ItemMembers = Readonly<Record<string, unknown>>;
 
-/** A thing of a project, in the form in which two of them are compared. */
+/** An item of a project, normalized for comparison. */
 export interface Item {
   readonly kind: Kind;
   /** The ids that lead to it: of a database, of a collection, its own. */
@@ -31,7 +31,7 @@ export interface Item {
 const plainAttribute = { required: false, array: false, encrypt: false, default: null } as const;
 const noBounds = new Set([String(-(2n ** 63n)), String(2n ** 63n - 1n), String(2 ** 63), String(-(2 ** 63))]);
 
-/** The things of a project file, each before those that need it. */
+/** The items of a project file, ordered so that each comes after those it needs. */
 export function itemsOf(file: ProjectFile): Item[] {
   const { $id, name, settings = {} } = file.project;
   const named = name === undefined ? {} : { name };
@@ -91,7 +91,7 @@ function schemaItems(databases: Databases): Item[] {
 function attributeOf(attribute: Omit<NonNullable<Collection['attributes']>[number], 'key'>): ItemMembers {
   const { min, max, twoWayKey, ...members } = given(attribute) as typeof attribute;
   if (attribute.type === 'relationship')
-    // A one-way relationship has a key at its other side, too, which nobody sees.
+    // The key at the other side of a one-way relationship is internal.
     return { twoWay: false, onDelete: 'restrict', ...members, ...(members.twoWay ? { twoWayKey } : {}) };
   return { ...plainAttribute, min: boundOf(min), max: boundOf(max), ...members };
 }

@@ -3,7 +3,7 @@ import { usageError } from '../terminal/exit.js';
 import { labelOf, secretMembers } from './changes.js';
 import type { Item } from './items.js';
 
-/** Replaces the references to secrets by the secrets. One that is not there stays as it is at what the project has already. */
+/** Replaces references by the secrets. An existing item keeps its secret if the reference has no value; for a new one, throws CommandError. */
 export function revealed(items: readonly Item[], present: readonly Item[], environment: NodeJS.ProcessEnv): Item[] {
   const places = new Set(present.map(labelOf));
   return items.map((item) => {

@@ -69,7 +69,7 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Where a secret that is not printed can be given to `apply`, such as `env:GITHUB_CLIENT_SECRET`. */
+/** The reference to a secret in an exported file, such as `env:GITHUB_CLIENT_SECRET`. */
 function reference(id: string, word: string): string {
   return `env:${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}_${word}`;
 }

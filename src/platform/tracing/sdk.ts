@@ -103,8 +103,8 @@ async function traceRequest(
 
 function traceDriver(driver: Driver): Driver {
   const system = driver.dialect === 'postgres' ? 'postgresql' : 'sqlite';
-  // Without a request to belong to, each poll would create its own trace. What a request has started, such as the delivery of its events,
-  // goes on after it has ended.
+  // Without a request to belong to, each poll would create its own trace. Work that a request has started, such as delivering its
+  // events, can outlast it.
   const span = <T>(name: string, attributes: Attributes, run: () => Promise<T>): Promise<T> =>
     trace.getActiveSpan()?.isRecording()
       ? inSpan(name, { attributes: { 'db.system.name': system, ...attributes } }, run)
