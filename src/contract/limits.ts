@@ -149,6 +149,8 @@ export const foreignHashCost = {
   scryptLength: 128,
   /** Binary logarithm of the iterations. */
   phpass: 16,
+  /** Iterations. */
+  pbkdf2: 1_000_000,
 } as const;
 
 /** Limits of user data that a server key can set; lengths in characters, times in seconds. */
