@@ -48,7 +48,7 @@ export { toProvider } from './identity/providers/index.js';
 export { sessionShape, toSession } from './identity/sessions/index.js';
 export type { SigningKeyStatus } from './identity/signing-keys/index.js';
 export { membershipShape, membershipsApi, teamShape, teamsApi } from './identity/teams/index.js';
-export type { ExportedUser, ImportedIdentity, ImportedOutcome, ImportedUser } from './identity/user-transfer/index.js';
+export type { ExportedUser, ImportedIdentity, ImportedUser } from './identity/user-transfer/index.js';
 export { labelList, passwordText, preferences, toUser, userShape } from './identity/users/index.js';
 export type { ListedMail, ShownMail } from './installation/courier/index.js';
 export { createTexts, lintTexts, messageNames, sampleVariables } from './installation/courier/index.js';

@@ -6,7 +6,7 @@ import { endAtSignal } from '../terminal/interrupt.js';
 import { createProgress } from '../terminal/progress.js';
 import { writeOut } from '../terminal/stream.js';
 import { writtenFile } from '../terminal/written-file.js';
-import { csvHeader, csvLine, exportedMembers } from '../user-records/index.js';
+import { exportedMembers, userCsvHeader, userCsvLine } from '../user-records/index.js';
 
 const formats = ['svc', 'csv'] as const;
 
@@ -43,11 +43,11 @@ export const userExport = command({
     const progress = createProgress(output);
     let users = 0;
     try {
-      if (isCsv) await write(csvHeader(withSecrets));
+      if (isCsv) await write(userCsvHeader(withSecrets));
       for await (const page of features.userTransfer.exported(project)) {
         if (ending.signal.aborted) throw stopped(file);
         const lines = page.map((one) => exportedMembers(one, withSecrets));
-        await write(lines.map((one) => (isCsv ? csvLine(one) : `${printJson(one)}\n`)).join(''));
+        await write(lines.map((one) => (isCsv ? userCsvLine(one) : `${printJson(one)}\n`)).join(''));
         users += page.length;
         progress.show(count(users, 'user'));
       }

@@ -3,8 +3,8 @@ import { emailAddress } from '#src/contract/email-address.js';
 import { displayName, newId, phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import { type ImportedIdentity, type ImportedUser, labelList, preferences } from '#src/features/index.js';
 
-/** Members of a row of any product. */
-export type Members = Readonly<Record<string, unknown>>;
+/** RowMembers of a row of any product. */
+export type RowMembers = Readonly<Record<string, unknown>>;
 
 /** A user as a file describes it, not yet validated. Absent members have the values of a new user. */
 export interface UserDraft {
@@ -38,7 +38,7 @@ const flag = optional(
 );
 const time = optional(
   z.union([z.string(), z.number()]).transform((value, context) => {
-    const found = timeOf(value);
+    const found = storedTime(value);
     if (found !== undefined) return found;
     context.addIssue('must be a time such as 2030-01-31T12:00:00Z');
     return z.NEVER;
@@ -90,7 +90,7 @@ export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | strin
 }
 
 /** A time as the database stores it; undefined for anything else. Accepts the forms of Postgres and of SQLite too. */
-export function timeOf(value: unknown): string | undefined {
+export function storedTime(value: unknown): string | undefined {
   if (typeof value === 'string' && !/^\d+$/.test(value)) {
     const [, at = '', offset = 'Z'] =
       /^(.*T[\d:.]+)(Z|[+-]\d\d(?::?\d\d)?)?$/.exec(value.trim().replace(' ', 'T')) ?? [];
@@ -102,18 +102,18 @@ export function timeOf(value: unknown): string | undefined {
 }
 
 /** The text of a member; undefined if it is empty or no text. */
-export function textOf(value: unknown): string | undefined {
+export function nonEmptyText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** An object, also as JSON in a text, as in CSV; undefined for anything else. */
-export function objectOf(value: unknown): Members | undefined {
+export function objectOf(value: unknown): RowMembers | undefined {
   const parsed = parsedOf(value);
-  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as Members) : undefined;
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? (parsed as RowMembers) : undefined;
 }
 
 /** The objects of a list, also as JSON in a text; none for anything else. */
-export function objectsOf(value: unknown): Members[] {
+export function objectsOf(value: unknown): RowMembers[] {
   const parsed = parsedOf(value);
   return Array.isArray(parsed) ? parsed.map(objectOf).filter((one) => one !== undefined) : [];
 }

@@ -1,17 +1,17 @@
 import type { ImportedUser } from '#src/features/index.js';
 import { isPbkdf2Digest, isShaVersion } from '#src/platform/crypto/foreign-hashes/hash.js';
-import { type Members, textOf } from './draft.js';
+import { nonEmptyText, type RowMembers } from './draft.js';
 
 /**
  * The password hash of a user object: of this service, of another product, or found by its form if no algorithm is named. A hash of an
  * unknown algorithm is treated as bcrypt, so that it is refused with its line.
  */
-export function productHash(named: string, hash: string | undefined, options: Members): ImportedUser['hash'] {
+export function productHash(named: string, hash: string | undefined, options: RowMembers): ImportedUser['hash'] {
   if (hash === undefined) return undefined;
   if (hash.startsWith('scrypt:') || hash.startsWith('$argon2id$')) return hash;
   const number = (...names: readonly string[]) =>
     Number(names.map((name) => options[name]).find((one) => one !== undefined));
-  const text = (name: string) => textOf(options[name]) ?? '';
+  const text = (name: string) => nonEmptyText(options[name]) ?? '';
   switch (algorithmOf(named, hash)) {
     case 'argon2':
       return { algorithm: 'argon2', hash };
@@ -20,7 +20,7 @@ export function productHash(named: string, hash: string | undefined, options: Me
     case 'md5':
       return { algorithm: 'md5', hash };
     case 'sha': {
-      const version = (textOf(options.version) ?? 'sha256').toLowerCase();
+      const version = (nonEmptyText(options.version) ?? 'sha256').toLowerCase();
       return isShaVersion(version) ? { algorithm: 'sha', hash, version } : { algorithm: 'bcrypt', hash };
     }
     case 'scrypt':

@@ -4,7 +4,7 @@ import { csvRows } from '../document-records/csv-rows.js';
 import type { DocumentRecord as UserRow } from '../document-records/index.js';
 import { ndjsonRecords } from '../document-records/ndjson.js';
 import { usageError } from '../terminal/exit.js';
-import { checkedUser, type Members, type UserDraft } from './draft.js';
+import { checkedUser, type RowMembers, type UserDraft } from './draft.js';
 import { jsonElements } from './json-elements.js';
 import {
   type FirebaseParameters,
@@ -16,7 +16,7 @@ import {
   ofSvc,
 } from './products.js';
 
-export { csvHeader, csvLine, exportedMembers } from './printed.js';
+export { exportedMembers, userCsvHeader, userCsvLine } from './printed.js';
 export type { FirebaseParameters } from './products.js';
 
 /** Formats of files of users. `csv` has the members of `svc` as columns. */
@@ -31,7 +31,7 @@ export const userFormats = [
   'keycloak',
 ] as const;
 /** A format of files of users. */
-export type UserFormat = (typeof userFormats)[number];
+type UserFormat = (typeof userFormats)[number];
 
 /** A user of a file: valid, or the reason why it cannot be imported. */
 export interface UserRecordOfFile {
@@ -41,7 +41,7 @@ export interface UserRecordOfFile {
   readonly problem?: string;
 }
 
-/** Members of a JSON object that hold the list of users. */
+/** RowMembers of a JSON object that hold the list of users. */
 const lists = new Set(['users', 'items', 'documents', 'records']);
 /** Bytes at the beginning of a file that show its format. */
 const headBytes = 65_536;
@@ -84,7 +84,7 @@ async function* usersOf(
   }
 }
 
-function draftOf(format: UserFormat, row: Members, firebase: FirebaseParameters | undefined): UserDraft | string {
+function draftOf(format: UserFormat, row: RowMembers, firebase: FirebaseParameters | undefined): UserDraft | string {
   switch (format) {
     case 'firebase':
       return ofFirebase(row, firebase);
@@ -127,7 +127,7 @@ function isNdjson(text: string, isWhole: boolean): boolean {
   const end = text.indexOf('\n');
   if (end < 0 && !isWhole) return !/^\{[^[]*"(users|items|documents|records)"\s*:\s*\[/.test(text);
   try {
-    const first = parseJson(end < 0 ? text : text.slice(0, end)) as Members;
+    const first = parseJson(end < 0 ? text : text.slice(0, end)) as RowMembers;
     return !Object.keys(first).some((name) => lists.has(name) && Array.isArray(first[name]));
   } catch {
     return false;

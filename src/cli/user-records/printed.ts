@@ -1,13 +1,13 @@
 import { type ExportedUser, toUser } from '#src/features/index.js';
 import { printJson } from '#src/platform/text/json.js';
 
-/** Members of an exported user, which are also the columns of CSV. */
+/** RowMembers of an exported user, which are also the columns of CSV. */
 const members = [
   ...['$id', 'email', 'phone', 'name', 'emailVerification', 'phoneVerification', 'status', 'mfa', 'labels', 'prefs'],
   ...['registration', 'hash', 'password', 'hashOptions', 'totp', 'identities'],
 ] as const;
 
-/** Members that let someone log in as the user. */
+/** RowMembers that let someone log in as the user. */
 const secrets = new Set(['hash', 'password', 'hashOptions', 'totp']);
 
 /** The members of a user in an export, with or without password hash and secret of the authenticator app. */
@@ -33,12 +33,12 @@ export function exportedMembers(
 }
 
 /** The header line of a CSV file. */
-export function csvHeader(withSecrets: boolean): string {
+export function userCsvHeader(withSecrets: boolean): string {
   return `${members.filter((name) => withSecrets || !secrets.has(name)).join(',')}\r\n`;
 }
 
 /** A user as a line of CSV. Lists and objects are JSON. */
-export function csvLine(exported: Readonly<Record<string, unknown>>): string {
+export function userCsvLine(exported: Readonly<Record<string, unknown>>): string {
   return `${Object.values(exported).map(cellOf).join(',')}\r\n`;
 }
 

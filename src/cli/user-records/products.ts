@@ -1,6 +1,6 @@
 import type { ImportedIdentity, ImportedUser } from '#src/features/index.js';
 import { isPbkdf2Digest } from '#src/platform/crypto/foreign-hashes/hash.js';
-import { type Members, objectOf, objectsOf, parsedOf, textOf, timeOf, type UserDraft } from './draft.js';
+import { nonEmptyText, objectOf, objectsOf, parsedOf, type RowMembers, storedTime, type UserDraft } from './draft.js';
 import { productHash } from './hashes.js';
 
 /** The parameters of scrypt of a Firebase project, which its console shows. */
@@ -26,14 +26,14 @@ const providerNames: Readonly<Record<string, string>> = {
 const ownNames = new Set(['password', 'phone', 'email', 'emailLink', 'auth0', 'sms']);
 
 function identity(provider: unknown, uid: unknown, email: unknown): ImportedIdentity[] {
-  const name = textOf(provider)?.replace(/^(oidc|saml)\./, '') ?? '';
+  const name = nonEmptyText(provider)?.replace(/^(oidc|saml)\./, '') ?? '';
   if (ownNames.has(name) || name === '') return [];
-  const providerUid = typeof uid === 'number' ? String(uid) : (textOf(uid) ?? '');
-  return [{ provider: providerNames[name] ?? name, providerUid, providerEmail: textOf(email) ?? '' }];
+  const providerUid = typeof uid === 'number' ? String(uid) : (nonEmptyText(uid) ?? '');
+  return [{ provider: providerNames[name] ?? name, providerUid, providerEmail: nonEmptyText(email) ?? '' }];
 }
 
 /** Users of this service and of Appwrite: the user object of the SDKs. */
-export function ofSvc(row: Members): UserDraft {
+export function ofSvc(row: RowMembers): UserDraft {
   return {
     id: row.$id,
     email: row.email,
@@ -46,15 +46,15 @@ export function ofSvc(row: Members): UserDraft {
     labels: parsedOf(row.labels),
     prefs: parsedOf(row.prefs),
     registration: row.registration ?? row.$createdAt,
-    hash: productHash(textOf(row.hash) ?? '', textOf(row.password), objectOf(row.hashOptions) ?? {}),
+    hash: productHash(nonEmptyText(row.hash) ?? '', nonEmptyText(row.password), objectOf(row.hashOptions) ?? {}),
     totp: row.totp,
     identities: objectsOf(row.identities).flatMap((one) => identity(one.provider, one.providerUid, one.providerEmail)),
   };
 }
 
 /** Users of `firebase auth:export --format=json`. */
-export function ofFirebase(row: Members, parameters: FirebaseParameters | undefined): UserDraft | string {
-  const [hash, salt] = [textOf(row.passwordHash), textOf(row.salt)];
+export function ofFirebase(row: RowMembers, parameters: FirebaseParameters | undefined): UserDraft | string {
+  const [hash, salt] = [nonEmptyText(row.passwordHash), nonEmptyText(row.salt)];
   if (hash !== undefined && parameters === undefined)
     return 'The password hash needs the parameters of the project: --hash-config FILE.';
   return {
@@ -63,7 +63,7 @@ export function ofFirebase(row: Members, parameters: FirebaseParameters | undefi
     phone: row.phoneNumber,
     name: row.displayName,
     emailVerification: row.emailVerified,
-    phoneVerification: textOf(row.phoneNumber) !== undefined,
+    phoneVerification: nonEmptyText(row.phoneNumber) !== undefined,
     status: row.disabled !== true,
     prefs: objectOf(row.customAttributes),
     registration: row.createdAt,
@@ -82,11 +82,11 @@ function standardBase64(text: string): string {
 }
 
 /** Rows of `auth.users` of Supabase, as JSON or CSV. */
-export function ofSupabase(row: Members): UserDraft | string {
-  if (textOf(row.deleted_at) !== undefined) return 'The user is deleted.';
-  const phone = textOf(row.phone);
+export function ofSupabase(row: RowMembers): UserDraft | string {
+  if (nonEmptyText(row.deleted_at) !== undefined) return 'The user is deleted.';
+  const phone = nonEmptyText(row.phone);
   const data = objectOf(row.raw_user_meta_data) ?? {};
-  const banned = timeOf(row.banned_until ?? '');
+  const banned = storedTime(row.banned_until ?? '');
   const factor = objectsOf(row.mfa_factors ?? row.factors).find(
     (one) => one.factor_type === 'totp' && one.status === 'verified',
   );
@@ -94,13 +94,13 @@ export function ofSupabase(row: Members): UserDraft | string {
     id: row.id,
     email: row.email,
     phone: phone?.replace(/^(?!\+)/, '+'),
-    name: textOf(data.full_name) ?? data.name,
-    emailVerification: textOf(row.email_confirmed_at) !== undefined,
-    phoneVerification: textOf(row.phone_confirmed_at) !== undefined,
-    status: textOf(row.banned_until) === undefined || banned === undefined || banned < new Date().toISOString(),
+    name: nonEmptyText(data.full_name) ?? data.name,
+    emailVerification: nonEmptyText(row.email_confirmed_at) !== undefined,
+    phoneVerification: nonEmptyText(row.phone_confirmed_at) !== undefined,
+    status: nonEmptyText(row.banned_until) === undefined || banned === undefined || banned < new Date().toISOString(),
     prefs: data,
     registration: row.created_at,
-    hash: productHash('', textOf(row.encrypted_password), {}),
+    hash: productHash('', nonEmptyText(row.encrypted_password), {}),
     totp: factor?.secret,
     identities: objectsOf(row.identities).flatMap((one) => {
       const found = objectOf(one.identity_data) ?? {};
@@ -117,28 +117,28 @@ const ofRecords = new Set([
 ]);
 
 /** Records of an auth collection of PocketBase, with the column `password` or `passwordHash` of its database. */
-export function ofPocketBase(row: Members): UserDraft {
+export function ofPocketBase(row: RowMembers): UserDraft {
   return {
     id: row.id,
     email: row.email,
-    name: textOf(row.name) ?? row.username,
+    name: nonEmptyText(row.name) ?? row.username,
     emailVerification: row.verified,
     prefs: Object.fromEntries(Object.entries(row).filter(([name]) => !ofRecords.has(name))),
     registration: row.created,
-    hash: productHash('', textOf(row.passwordHash) ?? textOf(row.password), {}),
+    hash: productHash('', nonEmptyText(row.passwordHash) ?? nonEmptyText(row.password), {}),
   };
 }
 
 /** Users of an export of Auth0, with the hashes that its support sends on request. */
-export function ofAuth0(row: Members): UserDraft | string {
+export function ofAuth0(row: RowMembers): UserDraft | string {
   const identities = objectsOf(row.identities);
   const custom = objectOf(row.custom_password_hash);
   const hash =
     custom === undefined
-      ? productHash('', textOf(row.passwordHash) ?? textOf(row.password_hash), {})
+      ? productHash('', nonEmptyText(row.passwordHash) ?? nonEmptyText(row.password_hash), {})
       : customHash(custom);
   if (custom !== undefined && hash === undefined) return 'The password hash has a form that cannot be verified.';
-  const id = textOf(row.user_id) ?? textOf(objectOf(row._id)?.$oid) ?? row._id;
+  const id = nonEmptyText(row.user_id) ?? nonEmptyText(objectOf(row._id)?.$oid) ?? row._id;
   return {
     id: typeof id === 'string' ? auth0Id(id) : id,
     email: row.email,
@@ -148,7 +148,7 @@ export function ofAuth0(row: Members): UserDraft | string {
     phoneVerification: row.phone_verified,
     status: row.blocked !== true,
     prefs: objectOf(row.user_metadata),
-    registration: textOf(row.created_at) ?? objectOf(row.created_at)?.$date,
+    registration: nonEmptyText(row.created_at) ?? objectOf(row.created_at)?.$date,
     hash,
     totp: objectsOf(row.mfa_factors).map((one) => objectOf(one.totp)?.secret)[0],
     identities: identities.flatMap((one) => identity(one.provider, one.user_id, objectOf(one.profileData)?.email)),
@@ -161,9 +161,9 @@ function auth0Id(id: string): string {
 }
 
 /** Hashes as the import format of Auth0 describes them. Salted digests cannot be verified. */
-function customHash({ algorithm, hash, salt }: Members): ImportedUser['hash'] {
+function customHash({ algorithm, hash, salt }: RowMembers): ImportedUser['hash'] {
   const given = objectOf(hash) ?? {};
-  const value = textOf(given.value) ?? '';
+  const value = nonEmptyText(given.value) ?? '';
   if (algorithm === 'bcrypt' || algorithm === 'argon2') return productHash(algorithm, value, {});
   if (algorithm === 'pbkdf2') return phcPbkdf2(value);
   if (salt !== undefined) return undefined;
@@ -187,7 +187,7 @@ function phcPbkdf2(text: string): ImportedUser['hash'] {
 }
 
 /** Users of an export of a realm of Keycloak. */
-export function ofKeycloak(row: Members): UserDraft | string {
+export function ofKeycloak(row: RowMembers): UserDraft | string {
   const credentials = objectsOf(row.credentials);
   const password = credentials.find(({ type }) => type === 'password');
   const otp = credentials.find(({ type }) => type === 'otp');
@@ -195,7 +195,7 @@ export function ofKeycloak(row: Members): UserDraft | string {
   if (typeof hash === 'string') return hash;
   const seed = otp === undefined ? undefined : keycloakSeed(otp);
   if (seed === null) return 'The second factor is no TOTP with SHA-1, six digits and 30 seconds.';
-  const names = [textOf(row.firstName), textOf(row.lastName)].filter((name) => name !== undefined);
+  const names = [nonEmptyText(row.firstName), nonEmptyText(row.lastName)].filter((name) => name !== undefined);
   return {
     id: row.id,
     email: row.email,
@@ -212,12 +212,12 @@ export function ofKeycloak(row: Members): UserDraft | string {
   };
 }
 
-function keycloakHash(credential: Members): ImportedUser['hash'] | string {
+function keycloakHash(credential: RowMembers): ImportedUser['hash'] | string {
   const [secret, data] = [objectOf(credential.secretData) ?? {}, objectOf(credential.credentialData) ?? {}];
   const [value, salt, algorithm] = [
-    textOf(secret.value) ?? '',
-    textOf(secret.salt) ?? '',
-    textOf(data.algorithm) ?? '',
+    nonEmptyText(secret.value) ?? '',
+    nonEmptyText(secret.salt) ?? '',
+    nonEmptyText(data.algorithm) ?? '',
   ];
   const iterations = Number(data.hashIterations);
   if (algorithm === 'argon2') {
@@ -233,9 +233,9 @@ function keycloakHash(credential: Members): ImportedUser['hash'] | string {
 }
 
 /** The secret in base32; null if authenticator apps of this service would compute other codes. */
-function keycloakSeed(credential: Members): string | null {
+function keycloakSeed(credential: RowMembers): string | null {
   const [secret, data] = [objectOf(credential.secretData) ?? {}, objectOf(credential.credentialData) ?? {}];
-  const value = textOf(secret.value);
+  const value = nonEmptyText(secret.value);
   const isUsual = data.subType === 'totp' && data.digits === 6 && data.period === 30 && data.algorithm === 'HmacSHA1';
   if (value === undefined || !isUsual) return null;
   return data.secretEncoding === 'BASE32' ? value : base32(Buffer.from(value));

@@ -38,7 +38,7 @@ export interface ImportedUser extends ImportedMembers {
 }
 
 /** Outcome of the import of a user. */
-export type ImportedOutcome = 'created' | 'skipped' | Failure;
+type ImportedOutcome = 'created' | 'skipped' | Failure;
 
 /** Options of an import. */
 interface ImportOptions {
@@ -49,7 +49,7 @@ interface ImportOptions {
 }
 
 /** Imports and exports users of a project for the operator, with their hashes, second factors and identities. */
-export interface UserTransfer {
+interface UserTransfer {
   /** Creates as many of the users as possible and returns the outcome of each. */
   importSome(
     by: AuditContext,

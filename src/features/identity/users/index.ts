@@ -1,5 +1,5 @@
 export { createUserChanges, type UserChanges } from './changes.js';
-export { labelList, preferences, preferencesShape } from './input.js';
+export { creationTimes, importedOf, labelList, preferences, preferencesShape } from './input.js';
 export { passwordText } from './password-policy.js';
 export { type ImportedMembers, isAnonymous } from './record.js';
 export { createUsers, type Users } from './service.js';
