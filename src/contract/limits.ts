@@ -136,10 +136,9 @@ export const formFields = 100;
 /** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
 export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 
-/** Highest cost of checking an imported hash, about 128 MiB and less than a second, so that none can block the service. */
+/** Highest cost of checking an imported hash, about 128 MiB and less than a second, so that none can block the service. Memory of Argon2 is in KiB. */
 export const foreignHashCost = {
   bcrypt: 13,
-  /** KiB, KiB times passes, lanes. */
   argon2Memory: 131_072,
   argon2Work: 524_288,
   argon2Lanes: 16,
@@ -147,8 +146,9 @@ export const foreignHashCost = {
   scryptMemory: 134_217_728,
   scryptWork: 1_048_576,
   scryptLength: 128,
-  /** Binary logarithm of the iterations. */
+  /** Binary logarithm of the iterations; of PBKDF2 the iterations. */
   phpass: 16,
+  pbkdf2: 1_000_000,
 } as const;
 
 /** Limits of user data that a server key can set; lengths in characters, times in seconds. */

@@ -49,7 +49,8 @@ export { toProvider } from './identity/providers/index.js';
 export { sessionShape, toSession } from './identity/sessions/index.js';
 export type { SigningKeyStatus } from './identity/signing-keys/index.js';
 export { membershipShape, membershipsApi, teamShape, teamsApi } from './identity/teams/index.js';
-export { labelList, passwordText, toUser, userShape } from './identity/users/index.js';
+export type { ExportedUser, ImportedIdentity, ImportedUser } from './identity/user-transfer/index.js';
+export { labelList, passwordText, preferences, toUser, userShape } from './identity/users/index.js';
 export type { ListedMail, ShownMail } from './installation/courier/index.js';
 export { createTexts, lintTexts, messageNames, sampleVariables } from './installation/courier/index.js';
 export type { JobState } from './installation/jobs/index.js';
@@ -66,8 +67,12 @@ export {
   backupArchive,
   backupEntries,
   backupKey,
+  CopyError,
+  copyDatabase,
+  copyState,
   createBackups,
   defaultLocation,
+  digestDatabase,
   type LoadedBackup,
   type MadeBackup,
   newBackupName,
@@ -75,6 +80,7 @@ export {
   readHead,
   removeRemains,
   restoreBackup,
+  type TableDigest,
   UnknownFormatError,
   UnknownSchemaError,
 } from './operations/index.js';

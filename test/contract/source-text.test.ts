@@ -26,6 +26,7 @@ const parsesOwnText = [
   'features/data/documents/reads/within',
   'features/data/files/readers',
   'features/operations/backup/load',
+  'features/operations/copy/copy',
   'platform/archive/reader',
   'features/data/files/reads',
   'features/events/audit/chain/entry',

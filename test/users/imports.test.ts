@@ -134,3 +134,27 @@ test('importing takes a key with users.write', async () => {
   (await client.post('/users/md5', {})).refused(401, 'general_unauthorized_scope');
   (await createClient(target).post('/users/md5', {})).refused(401, 'general_unauthorized_scope');
 });
+
+test('a server key sets the time of creation, under either name', async () => {
+  const created = '2020-02-03T04:05:06.007+02:00';
+  for (const [path, body] of [
+    ['/users', { userId: 'earlier-1', registration: created }],
+    ['/users', { userId: 'earlier-2', $createdAt: created }],
+    [
+      '/users/md5',
+      {
+        userId: 'earlier-3',
+        email: 'e3@mail.example',
+        password: 'f96b697d7cb7938d525a2f31aaf161d0',
+        registration: created,
+      },
+    ],
+  ] as const) {
+    const { registration, $createdAt } = (await key.post(path, body)).expect(201).body;
+    assert.deepEqual([registration, $createdAt], ['2020-02-03T02:05:06.007+00:00', '2020-02-03T02:05:06.007+00:00']);
+  }
+  (await key.post('/users', { userId: 'earlier-4', registration: 'yesterday' })).refused(
+    400,
+    'general_argument_invalid',
+  );
+});

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createReadStream, statSync } from 'node:fs';
-import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { permissionList } from '#src/contract/permissions.js';
@@ -8,19 +5,17 @@ import { newId, refusedMembers, uniqueId } from '#src/contract/shapes.js';
 import { similar } from '#src/contract/similar.js';
 import { visible } from '#src/contract/visible.js';
 import type { Attribute, ImportedDocument } from '#src/features/index.js';
-import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { conversionOf } from '../document-records/foreign-rows.js';
 import { type DocumentFormat, type DocumentRecord, documentRecords } from '../document-records/index.js';
-import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
 import { type ApplianceCall, command, projectOption } from '../line/command.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
-import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { shellWord } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
-import { createProgress, type Progress } from '../terminal/progress.js';
-import { writtenFile } from '../terminal/written-file.js';
+import { createProgress } from '../terminal/progress.js';
 import { databaseOption } from './collection-view.js';
 import { collectionOption, formatOf, formatOption, transferPlace } from './document-place.js';
+import { importSource, refusalReport } from './import-source.js';
 
 /** Maximum documents and approximate bytes of the file per unit of work. */
 const batch = { documents: 200, bytes: 1_000_000 } as const;
@@ -60,9 +55,9 @@ export const importDocuments = command({
       collectionId: place.collectionId,
     });
     const ending = new AbortController();
-    const [chunks, size] = source(file, ending.signal);
+    const [chunks, size] = importSource(file, ending.signal);
     const progress = createProgress(output);
-    const report = await reportOf(call, progress, file);
+    const report = await refusalReport(call, progress, file);
     endAtSignal(() => ending.abort());
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
     const foreign = new Set<string>();
@@ -226,61 +221,4 @@ function arrayAdvice(data: ImportedDocument['data'], attributes: readonly Attrib
   return (
     wrong && `write the list in the column ${wrong.key} as JSON in quotes, such as "[""first"",""second""]" or "[1,2]"`
   );
-}
-
-/** Reads a file or stdin until a signal. Also returns the size if known. */
-function source(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
-  if (file === '-') return [chunksUntil(signal, process.stdin, 'stdin'), undefined];
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) throw unreadable(file, 'ENOENT');
-  if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
-  return [chunksUntil(signal, createReadStream(file), file), found.size];
-}
-
-/** Yields the chunks of a stream. A signal also ends the wait for the next chunk. */
-async function* chunksUntil(
-  signal: AbortSignal,
-  stream: Readable,
-  name: string,
-): AsyncGenerator<Buffer, void, undefined> {
-  signal.addEventListener('abort', () => stream.destroy());
-  try {
-    yield* stream;
-  } catch (error) {
-    if (!signal.aborted) throw unreadable(name, error);
-  }
-}
-
-function unreadable(file: string, error: unknown): CommandError {
-  const fix = 'check the path and its permissions';
-  return new CommandError('notFound', 'file_not_found', `${file} cannot be read: ${whyUnreadable(error)}.`, fix);
-}
-
-/** Creates the report of rejected lines, to a file or stderr. */
-async function reportOf({ args, output }: ApplianceCall, progress: Progress, imported: string) {
-  const file = args.text('--report');
-  if (file !== undefined && isSameFile(file, imported))
-    throw usageError('--report names the file that is imported.', 'name another file');
-  const target = file === undefined ? undefined : await writtenFile(file);
-  const texts = createRefusedTexts();
-  const tell = async (text: string): Promise<void> => {
-    if (text === '') return;
-    progress.clear();
-    if (!process.stderr.write(text)) await once(process.stderr, 'drain');
-  };
-  return {
-    add: async (refused: RefusedLine): Promise<void> => {
-      if (target !== undefined) return target.append(refusedAsJson(refused));
-      await tell(output.json ? refusedAsJson(refused) : texts.textOf(refused));
-    },
-    end: async (): Promise<void> => {
-      await tell(texts.rest());
-      await target?.end();
-    },
-  };
-}
-
-function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }));
-  return first?.isFile() === true && first.dev === second?.dev && first.ino === second.ino;
 }

@@ -10,6 +10,7 @@ import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
 import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
+import { dbCommands } from './db.js';
 import { doctorCommand } from './doctor.js';
 import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
@@ -65,6 +66,7 @@ export const commands: readonly Command[] = [
   ...eventsCommands,
   ...filesCommands,
   ...backupCommands,
+  ...dbCommands,
   ...mailboxCommands,
   ...mailTextCommands,
   ...smsCommands,

@@ -1,5 +1,5 @@
 import type { StepPlan } from '#src/platform/db/migration-plan.js';
-import type { Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
+import { type Migrator, type SchemaStatus, unfinishedCopy } from '#src/platform/db/migrations.js';
 import type { Query } from '#src/platform/db/query.js';
 import { databaseName } from '../installation/database-url.js';
 import { requireKnownSchema } from '../installation/run-command.js';
@@ -50,7 +50,7 @@ const status = command({
   run: async ({ runtime: { migrator } }): Promise<CommandResult> => {
     const { applied, pending, unknown } = await migrator.status();
     const rows = [
-      ...applied.map((name) => [name, unknown.includes(name) ? 'unknown (of a newer version)' : 'applied']),
+      ...applied.map((name) => [name, unknown.includes(name) ? unknownState(name) : 'applied']),
       ...pending.map((name) => [name, 'pending']),
     ];
     return {
@@ -104,6 +104,10 @@ async function planned(migrator: Migrator, before: SchemaStatus, to: string | un
     text: nothing ? 'There is nothing to apply.' : planText(steps),
     exitCode: nothing ? exitCodes.ok : exitCodes.conflict,
   };
+}
+
+function unknownState(name: string): string {
+  return name === unfinishedCopy ? 'unfinished copy of another database' : 'unknown (of a newer version)';
 }
 
 function rest({ pending, applied }: SchemaStatus) {

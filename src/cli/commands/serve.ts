@@ -13,7 +13,12 @@ import { prepareDirectories } from '../installation/directories.js';
 import { lostFilesDirectory } from '../installation/files-directory.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
-import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../installation/run-command.js';
+import {
+  requireFinishedCopy,
+  requireKnownSchema,
+  requireMasterKey,
+  requireUsableSchema,
+} from '../installation/run-command.js';
 import { logFileProblems } from '../installation/settings-problems.js';
 import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
 import { valid, wholeNumber } from '../line/input.js';
@@ -157,8 +162,9 @@ async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'outp
   if (!(await driver.isSound())) {
     throw new CommandError('unusable', 'database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
   }
+  const schema = await migrator.status();
+  requireFinishedCopy(schema);
   if (mode !== 'off') {
-    const schema = await migrator.status();
     requireKnownSchema({ unknown: schema.unusable });
     if (mode === 'auto') {
       const backup = await backupBeforeSteps(appliance.runtime, output);

@@ -9,6 +9,8 @@ import { notePage, pageOptions, pageQueries } from '../line/page.js';
 import { columns } from '../terminal/table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
+import { userExport } from './user-export.js';
+import { userImport } from './user-import.js';
 import {
   calledOf,
   findUser,
@@ -173,4 +175,16 @@ const remove = command({
 });
 
 /** `svc user …` */
-export const userCommands = [create, list, show, ...userChangeCommands, block, unblock, resetMfa, remove, erase];
+export const userCommands = [
+  create,
+  list,
+  show,
+  ...userChangeCommands,
+  userExport,
+  userImport,
+  block,
+  unblock,
+  resetMfa,
+  remove,
+  erase,
+];

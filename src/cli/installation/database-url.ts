@@ -7,6 +7,11 @@ export function maskUrl(url: string): string {
   return url.replace(/(:\/\/[^/?#]*?:).*@/, '$1***@').replace(/([?&](?:ssl)?password=)[^&#]*/gi, '$1***');
 }
 
+/** True for a URL that must not be an argument, because it contains a password. */
+export function holdsPassword(url: string): boolean {
+  return /:\/\/[^/?#]*:.*@|[?&](?:ssl)?password=/i.test(url);
+}
+
 /** The display name of a database: the file name, or the name on the server. */
 export function databaseName(url: string): string {
   const { file } = parseDatabaseUrl(url);

@@ -9,7 +9,7 @@ import type { CommandCall } from '../line/command.js';
 import { gotten, readStdin, valid } from '../line/input.js';
 import { CommandError, explain, usageError } from '../terminal/exit.js';
 import { refusalOf } from './database-refusal.js';
-import { maskUrl } from './database-url.js';
+import { holdsPassword, maskUrl } from './database-url.js';
 import { directoryProblem } from './directories.js';
 import { firstFreePort, isPortFree } from './ports.js';
 
@@ -179,10 +179,6 @@ async function withPassword({ prompts }: CommandCall, url: string): Promise<stri
   const full = new URL(url);
   full.password = encodeURIComponent(password);
   return full.href;
-}
-
-function holdsPassword(url: string): boolean {
-  return /:\/\/[^/?#]*:.*@|[?&](?:ssl)?password=/i.test(url);
 }
 
 function isInEnvironment({ environment }: CommandCall, { key }: Setting): boolean {

@@ -4,7 +4,7 @@ import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
-import type { SchemaStatus } from '#src/platform/db/migrations.js';
+import { type SchemaStatus, unfinishedCopy } from '#src/platform/db/migrations.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
@@ -126,9 +126,19 @@ export function requireCurrentSchema({ pending, unknown }: Pick<SchemaStatus, 'p
   throw schemaError(`The database schema is too old. Pending: ${pending.join(', ')}.`, 'svc migrate');
 }
 
+/** Throws if the database holds a part of a copy only. */
+export function requireFinishedCopy({ unknown }: Pick<SchemaStatus, 'unknown'>): void {
+  if (!unknown.includes(unfinishedCopy)) return;
+  throw schemaError(
+    'This database holds an unfinished copy of another one.',
+    'with the settings of the other one, run svc db copy again with --resume',
+  );
+}
+
 /** Throws if a newer version has migrated the schema. */
 export function requireKnownSchema({ unknown }: Pick<SchemaStatus, 'unknown'>): void {
   if (unknown.length === 0) return;
+  requireFinishedCopy({ unknown });
   throw schemaError(
     `The database schema is newer than this version of svc. Unknown steps: ${unknown.join(', ')}.`,
     'install the version of svc that made it, or restore a backup; svc migrate status lists the steps',

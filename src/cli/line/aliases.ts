@@ -28,8 +28,6 @@ const deploying =
   'svc project apply -f FILE creates and changes what a file says, also an appwrite.config.json; the schema of svc itself changes with svc migrate';
 const deleting =
   'each noun has its own command: svc project delete, svc user delete, svc collection delete, svc apikey revoke; svc NOUN --help shows it';
-const databaseCommands =
-  'svc backup create copies the database, svc migrate changes its schema, svc doctor checks it; svc database is about the databases of projects';
 const keeping =
   'svc config set SVC_BACKUP_KEEP 14 keeps the newest 14 after each scheduled backup; other backups are files that you delete yourself';
 const code = 'svc runs no code of applications: svc webhook add calls your own server for each event';
@@ -68,7 +66,6 @@ const instead: Readonly<Record<string, string>> = {
   delete: deleting,
   remove: deleting,
   'rotate-master': 'svc keys rotate-master',
-  db: databaseCommands,
   new: 'svc project create NAME',
   create: 'svc project create NAME',
   use: 'svc config set SVC_PROJECT ID',
@@ -128,6 +125,13 @@ const instead: Readonly<Record<string, string>> = {
   'migrate create': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
   'migrate new': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
   'migrate collections': 'the migrations belong to svc: collections are changed with svc collection add-attribute',
+  copy: 'svc db copy --to URL copies the database',
+  'db migrate': 'svc migrate',
+  'db backup': 'svc backup create',
+  'db dump': 'svc backup create',
+  'db restore': 'svc backup restore FILE',
+  'db push': 'svc project apply -f FILE',
+  'db reset': 'svc database delete ID --project ID',
   'database push': 'svc project apply -f FILE',
   'events watch': 'svc events tail',
   'backup download': 'svc backup create FILE',

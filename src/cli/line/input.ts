@@ -165,6 +165,7 @@ export function refuseSecretsIn(argv: readonly string[]): void {
 const insteadOfPassword: Readonly<Record<string, string>> = {
   '--url': 'take it out of the URL and give --auth-username NAME and --auth-password-file FILE',
   '--database': 'give --database - and the URL on stdin',
+  '--to': 'take it out of the URL; for db copy, give --to - and the URL on stdin',
   '--issuer': 'take it out of the URL: the application is known by --client-id ID and --secret-file FILE',
 };
 

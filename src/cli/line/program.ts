@@ -36,7 +36,7 @@ const groups: Readonly<Record<string, string>> = {
 
 /** The headings of `svc --help` with the first words below each, in order. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
-  'Set up and run': ['init', 'serve', 'migrate', 'config', 'status', 'logs', 'backup', 'doctor', 'cron'],
+  'Set up and run': ['init', 'serve', 'migrate', 'config', 'status', 'logs', 'backup', 'db', 'doctor', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
   Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],

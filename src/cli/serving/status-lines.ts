@@ -58,11 +58,11 @@ function rowsOf(status: Status): (readonly [string, string])[] {
     [
       'server',
       status.running
-        ? `runs at ${status.url}, since ${duration(status.uptimeSeconds ?? 0)}`
+        ? `runs at ${status.url}, since ${durationText(status.uptimeSeconds ?? 0)}`
         : `does not answer at ${status.url}`,
     ],
     ['version', `${status.version}, schema ${status.schema ?? 'unknown'}`],
-    ['database', `${kinds[database.kind]}, ${bytes(database.bytes)}`],
+    ['database', `${kinds[database.kind]}, ${bytesText(database.bytes)}`],
     [
       'requests',
       `${shown(status.requestsPerSecond)} per second, 95 % within ${shown(status.p95Ms, ' ms')}, ${percent(status.errorRate)} errors`,
@@ -70,8 +70,8 @@ function rowsOf(status: Status): (readonly [string, string])[] {
     ['sessions', shown(status.sessions)],
     ['sockets', shown(status.sockets)],
     ['waiting', `${shown(backlog.deliveries)} deliveries, ${shown(backlog.mails)} mails`],
-    ['disk', `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)} free`],
-    ['memory', `${bytes(memory.rssBytes)} of ${bytes(memory.limitBytes)}`],
+    ['disk', `${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free`],
+    ['memory', `${bytesText(memory.rssBytes)} of ${bytesText(memory.limitBytes)}`],
     ['last backup', status.lastBackup ?? (status.schema === null ? '-' : 'none')],
     ['findings', status.findings === null ? '-' : status.findings === 0 ? '0' : `${status.findings}: svc doctor`],
   ];
@@ -80,13 +80,15 @@ function rowsOf(status: Status): (readonly [string, string])[] {
 const shown = (value: number | null, unit = '') => (value === null ? '-' : `${value}${unit}`);
 const percent = (value: number | null) => (value === null ? '-' : `${Math.round(value * 10_000) / 100} %`);
 
-function bytes(value: number | null): string {
+/** Formats a number of bytes, such as `1.5 GiB`. */
+export function bytesText(value: number | null): string {
   if (value === null) return '-';
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, value)) / 10));
   return `${Math.round((value / 1024 ** power) * 10) / 10} ${units[power]}`;
 }
 
-function duration(seconds: number): string {
+/** Formats a duration by its two largest units. */
+export function durationText(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],
     [Math.floor(seconds / 3600) % 24, 'h'],

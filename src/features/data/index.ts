@@ -10,7 +10,7 @@ import { createDocumentsFeature } from './documents/index.js';
 import { createFilesFeature, type FindUser } from './files/index.js';
 import { createTransactionsFeature } from './transactions/index.js';
 
-export { type CollectionStorage, collections, storageOf, withUnbuiltWords } from './databases/index.js';
+export { type CollectionStorage, collections, indexNextWords, storageOf, withUnbuiltWords } from './databases/index.js';
 
 /** Finds out if a user was deleted. */
 interface DeletedUsers {

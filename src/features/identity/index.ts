@@ -32,6 +32,7 @@ import { createTakenIds } from './taken-ids/index.js';
 import { createTeamsFeature } from './teams/index.js';
 import { createTokensFeature } from './tokens/index.js';
 import { createUserManagement } from './user-management/index.js';
+import { createUserTransfer } from './user-transfer/index.js';
 import { createUserChanges, createUsers, sealedPasswords } from './users/index.js';
 import { createContactVerification } from './verification/index.js';
 
@@ -133,6 +134,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
       ...all,
       withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
     }),
+    userTransfer: createUserTransfer(runtime, all),
     /** Resolves credentials that were accepted earlier to their users, for streams and sockets. */
     eventReaders: createEventReaders(runtime, all),
     operations: [

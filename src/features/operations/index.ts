@@ -20,3 +20,10 @@ export {
   UnknownFormatError,
   UnknownSchemaError,
 } from './backup/index.js';
+export {
+  CopyError,
+  copyDatabase,
+  copyState,
+  digestDatabase,
+  type TableDigest,
+} from './copy/index.js';

@@ -5,6 +5,7 @@ import { createTaskQueue } from '../admission/task-queue.js';
 import type { Clock } from '../runtime/clock.js';
 import { lazy } from '../runtime/lazy.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { misfitOf } from './foreign-hashes/bounds.js';
 import { foreignKind, parseForeign } from './foreign-hashes/hash.js';
 
 /** Cost of scrypt: N = 2^logN. */
@@ -135,6 +136,19 @@ function kindOf(stored: string): string {
   if (key === undefined) return stored.split('$').slice(0, 4).join('$');
   const { logN, r, p } = Scrypt.viewParams(key);
   return ['scrypt', logN, r, p].join();
+}
+
+/** True for a hash that this service has made, with parameters that it accepts. */
+export function isOwnHash(text: string): boolean {
+  if (text.startsWith('$argon2id$')) return misfitOf({ algorithm: 'argon2', hash: text }) === undefined;
+  const key = scryptKey(text);
+  if (key?.length !== 96) return false;
+  try {
+    const { logN, r, p } = Scrypt.viewParams(key);
+    return logN <= highestLogN && r * p <= 64;
+  } catch {
+    return false;
+  }
 }
 
 function scryptKey(hash: string): Uint8Array | undefined {

@@ -64,6 +64,12 @@ export interface Migrator {
 }
 
 const table = 'schema_migrations';
+
+/**
+ * A step that marks a database into which a copy has not finished. No version knows it, so that every version refuses the database, also a
+ * running server.
+ */
+export const unfinishedCopy = 'unfinished_copy';
 const createTable = `create table if not exists ${table} (name text not null primary key, applied_at text not null, usable_from text)`;
 const query = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
 
@@ -226,11 +232,14 @@ async function planUp({ driver, migrations }: Deps, to?: string): Promise<StepPl
     name: migration.name,
     statements: migration.up(tables),
   }));
-  return stepPlansOf(steps, driver.dialect, await rowsOf(driver, tables));
+  return stepPlansOf(steps, driver.dialect, await estimatedRows(driver, tables));
 }
 
 /** Estimated numbers of rows: on SQLite the highest row id, on Postgres that of the last ANALYZE or of the statistics. */
-async function rowsOf({ dialect, read }: Driver, tables: readonly string[]): Promise<Map<string, number>> {
+export async function estimatedRows(
+  { dialect, read }: Pick<Driver, 'dialect' | 'read'>,
+  tables: readonly string[],
+): Promise<Map<string, number>> {
   if (dialect === 'postgres') {
     const rows = await read(
       query(`select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows

@@ -78,31 +78,57 @@ function inOrder(shapes: ReadonlyMap<string, TableShape>, found: readonly Row[])
   return [...ordered];
 }
 
-/** Reads all rows of a table within a snapshot, some at a time. */
+/** Reads rows in the order of their primary key, so that a later read can go on after a row. */
+interface ReadingOrder {
+  /** Columns of the primary key. */
+  readonly key: readonly string[];
+  /** Values of the key of the row to go on after. */
+  readonly after: readonly (string | number | null)[] | undefined;
+}
+
+/** Reads the rows of a table within a snapshot, some at a time: all of them, or those after a row. */
 export async function* readRows(
   connection: Pick<Connection, 'all' | 'run'>,
   dialect: DialectName,
   { name, columns }: TableShape,
+  { key, after }: ReadingOrder = { key: [], after: undefined },
 ): AsyncGenerator<NeutralRow[]> {
   const list = columns.map(({ name: column, kind }, at) => `${neutral(dialect, column, kind)} as c${at}`).join(', ');
   const toRow = (row: Row): NeutralRow => columns.map((_, at) => row[`c${at}`] ?? null);
+  const keyList = key.map((column) => `"${column}"`).join(', ');
+  const isIntegerKey = key.map((column) => columns.some((one) => one.name === column && one.kind === 'integer'));
+  const places = isIntegerKey.map((isInteger, at) => parameter(dialect, isInteger, at)).join(', ');
   if (dialect === 'sqlite') {
-    const page = `select rowid as n, ${list} from ${name} where rowid > ? order by rowid limit ${rowsOfRead}`;
-    for (let after = 0; ; ) {
-      const rows = await connection.all(statement(page, [after]));
-      if (rows.length === 0) return;
+    const [order, place] = key.length === 0 ? ['rowid', '?'] : [keyList, places];
+    const page = (from: string) =>
+      `select rowid as n, ${list} from ${name}${from} order by ${order} limit ${rowsOfRead}`;
+    const next = page(` where (${order}) > (${place})`);
+    const keyAt = key.map((column) => columns.findIndex((one) => one.name === column));
+    for (let last = after; ; ) {
+      const rows = await connection.all(last === undefined ? statement(page('')) : statement(next, last));
+      const end = rows.at(-1);
+      if (end === undefined) return;
       yield rows.map(toRow);
-      after = Number(rows.at(-1)?.n);
+      last = key.length === 0 ? [Number(end.n)] : keyAt.map((at) => toRow(end)[at] ?? null);
     }
   }
   const cursor = `rows_of_${name}`;
-  await connection.run(statement(`declare ${cursor} no scroll cursor for select ${list} from ${name}`));
+  const from = after === undefined ? '' : ` where (${keyList}) > (${places})`;
+  const order = key.length === 0 ? '' : ` order by ${keyList}`;
+  await connection.run(
+    statement(`declare ${cursor} no scroll cursor for select ${list} from ${name}${from}${order}`, after ?? []),
+  );
   for (;;) {
     const rows = await connection.all(statement(`fetch ${rowsOfRead} from ${cursor}`));
     if (rows.length === 0) break;
     yield rows.map(toRow);
   }
   await connection.run(statement(`close ${cursor}`));
+}
+
+function parameter(dialect: DialectName, isInteger: boolean, at: number): string {
+  if (dialect === 'sqlite') return isInteger ? 'cast(? as integer)' : '?';
+  return `cast($${at + 1} as ${isInteger ? 'bigint' : 'text'})`;
 }
 
 function neutral(dialect: DialectName, column: string, kind: NeutralKind): string {

@@ -13,6 +13,9 @@ export interface WordsOfRow {
 const batch = { documents: 1000, bytes: 1_000_000 } as const;
 
 /** SQL for the words of documents. */
+export type WordStore = ReturnType<typeof createWordStore>;
+
+/** Creates the SQL for the words of documents. */
 export function createWordStore(sql: Sql) {
   const { dialect } = sql;
   const columns = [

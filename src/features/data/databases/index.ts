@@ -51,6 +51,7 @@ export {
 export type { CollectionSize, Databases } from './model/service.js';
 export { collections } from './model/store.js';
 export { relationsApi } from './relations/api.js';
+export { indexNextWords } from './service/word-batch.js';
 export { type CollectionStorage, storageOf, withUnbuiltWords } from './storage.js';
 
 /** Databases, collections, attributes and indexes. */

@@ -2,8 +2,9 @@ import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
 import type { DialectName, Query } from '#src/platform/db/query.js';
 import { singleSides } from './model/relation-sides.js';
-import { type Collection, columnKind, currentLayout, type Index } from './model/schema.js';
+import { type Collection, columnKind, currentLayout, fulltextIndexes, type Index } from './model/schema.js';
 import { indexStatement } from './service/index-statement.js';
+import type { IndexNumbers } from './service/word-batch.js';
 
 /** The statements that create the storage of a collection that exists as a row only, such as one of a backup. */
 export interface CollectionStorage {
@@ -13,6 +14,8 @@ export interface CollectionStorage {
   readonly links: readonly Query[];
   /** Indexes, for after the documents: building an index is faster than adding to it. */
   readonly indexes: readonly Query[];
+  /** Fulltext indexes, which are empty then. */
+  readonly words: readonly IndexNumbers[];
 }
 
 /** The storage of a collection in the current layout. */
@@ -35,6 +38,11 @@ export function storageOf(dialect: DialectName, collection: Collection): Collect
       if (index.type === 'fulltext') return ddl.createWords(number, index.number);
       return indexStatement(ddl, collection, index) ?? [];
     }),
+    words: fulltextIndexes(collection).map(({ attribute, index }) => ({
+      collection: number,
+      attribute: attribute.number,
+      index: index.number,
+    })),
   };
 }
 

@@ -1,4 +1,4 @@
-import { Failure } from '#src/contract/errors.js';
+import { Failure, invalidParam } from '#src/contract/errors.js';
 import { recoveryCodeCount } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
@@ -44,6 +44,10 @@ export interface Factors {
   removeTotp(unit: Unit, project: Project, account: UserRecord): Promise<boolean>;
   /** Begins to enrol an authenticator, replacing one that was never verified. Throws Failure `user_authenticator_already_verified`. */
   beginTotp(unit: Unit, project: Project, account: UserRecord): Promise<Enrolment>;
+  /** Stores the confirmed seed of an imported user, in base32. Throws Failure `general_argument_invalid`. */
+  adoptTotp(unit: Unit, project: Project, account: UserRecord, seed: string): Promise<void>;
+  /** The seed of the confirmed authenticator; undefined if there is none. */
+  seedOf(reader: Reader, project: Project, account: UserRecord): Promise<string | undefined>;
   /** Completes the enrolment with a code. Refuses a wrong code. */
   confirmTotp(unit: Unit, project: Project, account: UserRecord, code: string): Promise<void>;
   /** Creates a set of recovery codes that replaces the previous one. */
@@ -65,7 +69,10 @@ export function createFactors(
   const totp = createTotp(random);
   const proof = createProof(runtime, { store, totp, limits: services.limits });
   const deps: Deps = { ...services, random, store, totp, proof };
-  const bound = bind(deps, { usable, isOn, removeTotp, beginTotp, confirmTotp, issueRecoveryCodes, removeAll, notify });
+  const bound = {
+    ...bind(deps, { usable, isOn, removeTotp, beginTotp, confirmTotp }),
+    ...bind(deps, { adoptTotp, seedOf, issueRecoveryCodes, removeAll, notify }),
+  };
   return {
     ...bound,
     checkLogin: createLoginCheck(bound.usable, proof),
@@ -135,6 +142,24 @@ async function confirmTotp(deps: Deps, unit: Unit, project: Project, account: Us
   await unit.run(store.verifyAuthenticator(project.id, account.id));
   recordTotp(unit, 'factorAdded', account);
   notify(deps, unit, project, account, 'factor-added', 'totp');
+}
+
+/** Seeds of authenticator apps in base32, of 10 to 64 bytes. */
+const seedForm = /^[A-Z2-7]{16,103}$/;
+
+async function adoptTotp(deps: Deps, unit: Unit, project: Project, account: UserRecord, given: string): Promise<void> {
+  const { proof, store } = deps;
+  const seed = given.replace(/[\s=-]/g, '').toUpperCase();
+  if (!seedForm.test(seed)) throw invalidParam('totp', 'must be a secret in base32.');
+  const sealedSeed = proof.seal(project, account.id, seed);
+  const row = { projectId: project.id, userId: account.id, type: 'totp', sealedSeed, verified: true, lastStep: 0 };
+  await unit.run(store.putAuthenticator({ ...row, createdAt: unit.now }));
+  recordTotp(unit, 'factorAdded', account);
+}
+
+async function seedOf({ proof }: Deps, reader: Reader, project: Project, account: UserRecord) {
+  const row = await proof.authenticator(reader, project, account.id);
+  return row?.verified ? proof.open(project, row) : undefined;
 }
 
 async function issueRecoveryCodes(deps: Deps, unit: Unit, project: Project, account: UserRecord): Promise<string[]> {

@@ -33,6 +33,8 @@ export interface Proof {
   /** The stored form of a recovery code that is created at a time. */
   digestOf(projectId: string, userId: string, letters: string, at: Instant): string;
   seal(project: Project, userId: string, seed: string): string;
+  /** The seed of an authenticator; undefined if it was sealed for another row. */
+  open(project: Project, row: AuthenticatorRow): string | undefined;
   /** Verifies the code of an authenticator that is not confirmed yet: true or undefined. Refuses with 429 over the limit. */
   ofEnrolment(unit: Unit, project: Project, row: AuthenticatorRow, typed: string): Promise<true | undefined>;
   /**
@@ -49,7 +51,7 @@ export function createProof(
 ): Proof {
   const deps: Deps = { ...runtime, ...given, pepper: runtime.sealing.derive('recovery-codes') };
   return {
-    ...bind(deps, { authenticator, codesLeft, digestOf, seal }),
+    ...bind(deps, { authenticator, codesLeft, digestOf, seal, open }),
     ofEnrolment: (unit, project, row, typed) =>
       counted(deps, unit, row.userId, async () =>
         (await spendStep(deps, unit, project, row, typed)) ? true : undefined,
@@ -81,6 +83,10 @@ function seal({ sealing }: Deps, project: Project, userId: string, seed: string)
   return sealing.seal(project.id, project.dataKey, aad(userId), seed);
 }
 
+function open({ sealing }: Deps, project: Project, { userId, sealedSeed }: AuthenticatorRow): string | undefined {
+  return sealing.tryOpen(project.id, project.dataKey, aad(userId), sealedSeed);
+}
+
 /** Counts an attempt before the code is compared, and resets the count if the code was right. Refuses with 429 over the limit. */
 async function counted<T>({ limits }: Deps, unit: Unit, userId: string, attempt: () => Promise<T | undefined>) {
   const key = { account: proofKey(userId) };
@@ -93,8 +99,8 @@ async function counted<T>({ limits }: Deps, unit: Unit, userId: string, attempt:
 /** True if the code is valid for this authenticator; its time step is then used up. Only one of several parallel attempts succeeds. */
 async function spendStep(deps: Deps, unit: Unit, project: Project, row: AuthenticatorRow, code: string) {
   if (!/^\d{6}$/.test(code)) return false;
-  const { clock, sealing, store, totp } = deps;
-  const seed = sealing.tryOpen(project.id, project.dataKey, aad(row.userId), row.sealedSeed);
+  const { clock, store, totp } = deps;
+  const seed = open(deps, project, row);
   const step = seed === undefined ? undefined : totp.stepOf(seed, code, clock.now(), row.lastStep);
   return step !== undefined && (await unit.run(store.spendStep(row, step))) === 1;
 }

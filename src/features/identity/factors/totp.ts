@@ -36,7 +36,15 @@ export function createTotp(random: Pick<Random, 'bytes'>): Totp {
       const spent = lastStep > latestStep ? 0 : lastStep;
       // The package throws if no step is left in its window.
       if (spent > Math.floor(epoch / stepSeconds)) return undefined;
-      const options = { secret: seed, token: code, epoch, epochTolerance: stepSeconds, afterTimeStep: spent };
+      const options = {
+        secret: seed,
+        token: code,
+        epoch,
+        epochTolerance: stepSeconds,
+        afterTimeStep: spent,
+        // Seeds of some products have 80 bits; those made here have 160.
+        guardrails: otplib().createGuardrails({ MIN_SECRET_BYTES: 10 }),
+      };
       const result = otplib().verifySync(options);
       return result.valid && 'timeStep' in result ? result.timeStep : undefined;
     },

@@ -33,6 +33,8 @@ export interface Identities {
   findById(reader: Reader, project: Project, id: string): Promise<Identity | undefined>;
   /** A page of the identities of a user, or of all users. Throws Failure `general_argument_invalid` and `general_cursor_not_found`. */
   list(project: Project, request: ListRequest, userId?: string): Promise<IdentityPage>;
+  /** The identities of a user, oldest first. */
+  ofUser(reader: Reader, project: Project, userId: string): Promise<Identity[]>;
   /** True if the user has at least one identity. */
   hasAny(reader: Reader, project: Project, userId: string): Promise<boolean>;
   /** Number of identities at a provider. */
@@ -77,6 +79,7 @@ export function createIdentities(
     find: async (reader, project, provider, providerUid) =>
       decoded(await reader.one(store.findByUid(project.id, provider, providerUid))),
     findById: async (reader, project, id) => decoded(await reader.one(store.find(project.id, id))),
+    ofUser: (reader, project, userId) => ofUser(deps, reader, project, userId),
     hasAny: async (reader, project, userId) => (await reader.one(store.anyOf(project.id, userId))) !== undefined,
     countAt: async (reader, project, provider) =>
       Number((await reader.one(store.countAt(project.id, provider)))?.count),
@@ -154,13 +157,17 @@ function tokensOf({ sealing }: Deps, project: Project, { id, tokens, tokenExpire
   return text === undefined ? noTokens : { ...JSON.parse(text), expires: tokenExpires };
 }
 
+async function ofUser({ store }: Deps, reader: Reader, project: Project, userId: string): Promise<Identity[]> {
+  return (await reader.all(store.ofUser(project.id, userId))).map((row) => identities.decode(row));
+}
+
 async function tokensOfSessions(
   deps: Deps,
   reader: Reader,
   project: Project,
   userId: string,
 ): Promise<TokensOfSession> {
-  const found = (await reader.all(deps.store.ofUser(project.id, userId))).map((row) => identities.decode(row));
+  const found = await ofUser(deps, reader, project, userId);
   return ({ provider, providerUid }) => {
     const own = found.find((one) => one.provider === provider && one.providerUid === providerUid);
     return own === undefined ? noTokens : tokensOf(deps, project, own);

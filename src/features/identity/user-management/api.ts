@@ -4,7 +4,7 @@ import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
-import { labelList, passwordText, preferences, preferencesShape } from '../users/index.js';
+import { creationTimes, labelList, passwordText, preferences, preferencesShape } from '../users/index.js';
 import { managedUserShape } from './model/view.js';
 
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
@@ -47,6 +47,7 @@ export const managementApi = declare({
       phone: z.union([absent, phoneNumber], noNumber),
       password: z.union([absent, passwordText], { error: 'must be a password of a bearable length, or empty' }),
       name: displayName.nullish().transform((name) => name ?? ''),
+      ...creationTimes,
     }),
     status: 201,
     errors: ['user_already_exists', 'password_policy_violation'],

@@ -12,7 +12,7 @@ import type { Passkeys } from '../passkeys/index.js';
 import type { SecondFactorService } from '../second-factor/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Tokens } from '../tokens/index.js';
-import type { UserChanges, Users } from '../users/index.js';
+import { importedOf, type UserChanges, type Users } from '../users/index.js';
 import { createAccess } from './access/index.js';
 import { managementApi } from './api.js';
 import { createManagedFactors } from './factors/index.js';
@@ -68,8 +68,9 @@ function createRecords(deps: RecordDeps) {
       return { total, users: found.map((account) => shown(project, account)) };
     },
     create: async (call) => {
-      const { userId: id, ...body } = call.body;
-      const input = { id, ...body, address: call.request.ip };
+      const { userId: id, registration, $createdAt, ...body } = call.body;
+      const imported = importedOf({ registration, $createdAt });
+      const input = { id, ...body, imported, address: call.request.ip };
       return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, input));
     },
     get: async (call) => shown(call.project, await find(deps, call)),

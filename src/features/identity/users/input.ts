@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { prefsBytes, userLimits } from '#src/contract/limits.js';
 import { printJson } from '#src/platform/text/json.js';
+import type { ImportedMembers } from './record.js';
 
 /** Labels in a request; duplicates are removed. */
 export const labelList = z
@@ -12,6 +13,26 @@ export const labelList = z
   )
   .max(userLimits.labels)
   .transform((labels) => [...new Set(labels)]);
+
+const creationTime = z.iso
+  .datetime({ offset: true })
+  .nullish()
+  .transform((text) => (text ? new Date(text).toISOString() : undefined));
+
+/** The time of creation of a user who comes from elsewhere, under both of its names. */
+export const creationTimes = { registration: creationTime, $createdAt: creationTime } as const;
+
+/** Members of a new user from a request with `creationTimes`. */
+export function importedOf({
+  registration,
+  $createdAt,
+}: {
+  readonly registration?: string | undefined;
+  readonly $createdAt?: string | undefined;
+}): ImportedMembers {
+  const createdAt = registration ?? $createdAt;
+  return createdAt === undefined ? {} : { createdAt };
+}
 
 /** Preferences on the wire: any JSON object that the application stores with a user. */
 export const preferencesShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });

@@ -3,7 +3,7 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { misfitOf } from '#src/platform/crypto/foreign-hashes/bounds.js';
 import { type ForeignHash, printForeign } from '#src/platform/crypto/foreign-hashes/hash.js';
-import type { HashDescription } from '#src/platform/crypto/hashing.js';
+import { type HashDescription, isOwnHash } from '#src/platform/crypto/hashing.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createPasswordPolicy, type PasswordPolicy } from './password-policy.js';
 import { createStandIns } from './stand-ins.js';
@@ -21,6 +21,8 @@ export interface Passwords {
   rebindHash(project: Project, hash: string, from: UserId, to: UserId): string;
   /** Seals a hash from another product. Throws Failure `general_argument_invalid` if verifying it would cost too much. */
   adoptHash(project: Project, user: UserId, hash: ForeignHash): string;
+  /** Seals a hash that another installation of this service has made. Throws Failure `general_argument_invalid` if it is none. */
+  adoptOwnHash(project: Project, user: UserId, hash: string): string;
   /** The password hash of a user with its algorithm and parameters; undefined if there is no password. */
   describePassword(project: Project, user: UserRecord): HashDescription | undefined;
   /**
@@ -60,6 +62,10 @@ export function createPasswords(
       const misfit = misfitOf(hash);
       if (misfit !== undefined) throw invalidParam('password', `${misfit}.`);
       return seal(project, user, printForeign(hash));
+    },
+    adoptOwnHash: (project, user, hash) => {
+      if (!isOwnHash(hash)) throw invalidParam('password', 'must be a hash of this service.');
+      return seal(project, user, hash);
     },
     describePassword: (project, user) => {
       const hash = hashOf(project, user);

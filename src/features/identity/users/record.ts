@@ -10,13 +10,23 @@ export interface NewUser {
   readonly name: string;
   readonly passwordHash: string | null;
   readonly locale?: string | null;
+  /** Members of an imported user. */
+  readonly imported?: ImportedMembers | undefined;
 }
+
+/** Members that an imported user brings along. */
+export type ImportedMembers = Partial<
+  Pick<
+    UserRecord,
+    'createdAt' | 'status' | 'labels' | 'prefs' | 'emailVerification' | 'phoneVerification' | 'mfa' | 'accessedAt'
+  >
+>;
 
 /** Builds the record of a new user without storing it. */
 export function newUser(
   unit: Unit,
   random: Random,
-  { email, phone = null, passwordHash, ...input }: NewUser,
+  { email, phone = null, passwordHash, imported, ...input }: NewUser,
 ): UserRecord {
   const { now } = unit;
   return {
@@ -43,6 +53,7 @@ export function newUser(
       ...(email === null ? [] : [newTarget(unit, random, 'email', email)]),
       ...(phone === null ? [] : [newTarget(unit, random, 'sms', phone)]),
     ],
+    ...imported,
   };
 }
 

@@ -19,7 +19,7 @@ interface SignUpInput extends Omit<NewUser, 'passwordHash'> {
 type AddressedInput = SignUpInput & { readonly email: string };
 
 /** A user imported from another product. */
-interface ImportedUser extends Pick<NewUser, 'id' | 'name'> {
+interface ImportedUser extends Pick<NewUser, 'id' | 'name' | 'imported'> {
   readonly email: string;
   readonly hash: ForeignHash;
 }

@@ -3,7 +3,7 @@ import { type ArchiveEntry, linesIn } from '#src/platform/archive/writer.js';
 import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { backupHold } from '#src/platform/db/backup-hold.js';
 import type { Connection, Driver } from '#src/platform/db/driver.js';
-import { lastSequence, readRows, type TableShape, tableShapes } from '#src/platform/db/neutral-rows.js';
+import { lastSequence, readRows, type TableShape } from '#src/platform/db/neutral-rows.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query } from '#src/platform/db/query.js';
 import { type FileStore, ObjectNotFoundError } from '#src/platform/file-store/index.js';
@@ -18,14 +18,7 @@ import {
   headName,
   manifestName,
 } from './manifest.js';
-
-/** A failure of a backup, for the operator. */
-export class BackupError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'BackupError';
-  }
-}
+import { BackupError, isDocuments, openSnapshot, storedTables } from './tables.js';
 
 /** Contents of a backup. */
 export interface BackupSummary extends Pick<BackupManifest, 'tables' | 'files'> {
@@ -61,10 +54,7 @@ export async function* backupEntries(
   let objects: readonly StoredPart[];
   let head: BackupHead;
   try {
-    await requireCurrentTables(connection);
-    const known = migrator.tables();
-    const all = await tableShapes(connection, driver.dialect);
-    const tables = all.filter(({ name }) => known.has(name) || isOfCollection(name));
+    const tables = await storedTables(connection, { driver, migrator });
     const masterKey = await keyCheckOf(connection);
     const { onProgress, by: _, ...rest } = options;
     head = { format: formatVersion, ...rest, database: driver.dialect, schema: [...applied], masterKey, tables };
@@ -106,12 +96,6 @@ async function* rowEntries(
   if (last !== null) found.sequences[table.name] = last;
 }
 
-/** True for a table that exists for a collection. Tables of extensions and of others are not backed up. */
-const isOfCollection = (name: string): boolean => /^[dl]_\d/.test(name);
-
-/** True for the table of the documents of a collection. */
-export const isDocuments = ({ name }: Pick<TableShape, 'name'>): boolean => /^d_\d+$/.test(name);
-
 function jsonEntry(name: string, value: unknown): ArchiveEntry {
   const bytes = Buffer.from(`${JSON.stringify(value, undefined, 1)}\n`);
   return { name, size: bytes.length, bytes: [bytes] };
@@ -139,42 +123,6 @@ function createHold({ db, sql, clock }: BackupRuntime, by: AuditContext): Hold {
     },
     end: () => change(backupHold.clear(sql, id, instantOf(clock.now()))),
   };
-}
-
-/** Opens a snapshot that stays open until it is released. */
-async function openSnapshot(driver: Driver): Promise<{ connection: Connection; release(): Promise<void> }> {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return new Promise((resolve, reject) => {
-    const snapshot: Promise<void> = driver.snapshot(async (connection) => {
-      if (driver.dialect === 'postgres')
-        // A slow target may take long between two reads.
-        await connection.all({
-          sql: "select set_config('idle_in_transaction_session_timeout', '0', true)",
-          values: [],
-        });
-      resolve({
-        connection,
-        release: () => {
-          end();
-          return snapshot;
-        },
-      });
-      await ended;
-    });
-    snapshot.catch(reject);
-  });
-}
-
-/** Throws if a job has not finished upgrading tables of an earlier version, because the backup would lose its progress. */
-async function requireCurrentTables(connection: Connection): Promise<void> {
-  const [row] = await connection.all({ sql: 'select id from collections where layout < 2 limit 1', values: [] });
-  if (row !== undefined)
-    throw new BackupError(
-      'a job is still upgrading collections of an earlier version; let the server run until it has ended',
-    );
 }
 
 async function keyCheckOf(connection: Connection): Promise<string | null> {

@@ -4,14 +4,24 @@ import { createBackupMetrics } from './metrics.js';
 import { createBackups } from './service.js';
 
 export { backupArchive, type MadeBackup } from './archive.js';
-export { BackupError, backupEntries } from './create.js';
+export { backupEntries } from './create.js';
 export { removeRemains } from './jobs.js';
 export { type LoadedBackup, readHead, UnknownFormatError } from './load.js';
 export type { BackupHead } from './manifest.js';
 export { newBackupName } from './names.js';
 export { type BackupPlace, backupKey, defaultLocation, openPlace } from './place.js';
-export { restoreBackup, UnknownSchemaError } from './restore.js';
+export { removeAll, restoreBackup, UnknownSchemaError } from './restore.js';
 export { createBackups } from './service.js';
+export {
+  BackupError,
+  collectionStorages,
+  createCollectionTables,
+  isDocuments,
+  isOfCollection,
+  openSnapshot,
+  shapesIn,
+  storedTables,
+} from './tables.js';
 
 /** Creates the records of backups, their metrics and the job of scheduled ones. */
 export function createBackupFeature(runtime: Runtime) {

@@ -10,12 +10,12 @@ import { createTimetable, type Job, JobError } from '#src/platform/jobs/schedule
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { whyUnreadable, whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { backupArchive, type MadeBackup } from './archive.js';
-import { BackupError } from './create.js';
 import type { BackupMetrics } from './metrics.js';
 import { isOwnName, newBackupName } from './names.js';
 import { type BackupPlace, defaultLocation, openPlace } from './place.js';
 import { tooOld } from './retention.js';
 import type { Backups } from './service.js';
+import { BackupError } from './tables.js';
 
 /** Name of the job of scheduled backups. */
 export const backupJob = 'backup.create';

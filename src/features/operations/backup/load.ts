@@ -8,11 +8,8 @@ import {
   type NeutralRow,
   primaryKey,
   type TableShape,
-  tableShapes,
 } from '#src/platform/db/neutral-rows.js';
-import type { DialectName, Query } from '#src/platform/db/query.js';
-import { type CollectionStorage, collections, storageOf, withUnbuiltWords } from '../../data/index.js';
-import { isDocuments } from './create.js';
+import type { DialectName } from '#src/platform/db/query.js';
 import {
   type BackupHead,
   type BackupManifest,
@@ -24,6 +21,14 @@ import {
   manifestName,
   manifestSchema,
 } from './manifest.js';
+import {
+  collectionStorages,
+  createCollectionTables,
+  isDocuments,
+  isOfCollection,
+  markUnbuiltWords,
+  shapesIn,
+} from './tables.js';
 
 /** The database and the file store that a backup is loaded into. */
 interface LoadTarget {
@@ -134,58 +139,35 @@ function requireEqual(
 
 /** Inserts rows, and creates the tables of collections once their rows are known. */
 function createRowLoader({ dialect, connection }: LoadTarget, { tables }: BackupHead) {
-  const run = async (queries: readonly Query[]): Promise<void> => {
-    for (const query of queries) await connection.run(query);
-  };
   const listed = new Map<string, TableShape>(tables.map((table) => [table.name, table]));
-  let existing: readonly TableShape[] | undefined;
-  /** The columns of the backup in the types of this database: only Postgres has booleans. */
-  const shapeOf = async ({ name, columns }: TableShape): Promise<TableShape> => {
-    existing ??= await tableShapes(connection, dialect);
-    const kinds = new Map(existing.find((table) => table.name === name)?.columns.map((one) => [one.name, one.kind]));
-    return { name, columns: columns.map((one) => ({ ...one, kind: kinds.get(one.name) ?? one.kind })) };
-  };
   const keys = new Map<string, readonly string[]>();
-  let storages: readonly CollectionStorage[] | undefined;
+  let shapeOf: ((table: TableShape) => TableShape) | undefined;
+  let hasCollections = false;
   /** Tables of collections come after those of the schema. */
-  const createCollections = async (): Promise<readonly CollectionStorage[]> => {
-    const packed = `json_array(${Object.values(collections.columns).join(', ')})`;
-    const select = dialect === 'sqlite' ? packed : `cast(${packed.replace('json_array', 'json_build_array')} as text)`;
-    const rows = await connection.all({
-      sql: `select ${select} as packed from collections order by number`,
-      values: [],
-    });
-    const all = rows.map((row) => collections.decode(row));
-    const made = all.map((collection) => storageOf(dialect, collection));
-    for (const { documents } of made) await run(documents);
-    for (const { links } of made) await run(links);
-    for (const collection of all) {
-      const { layout, tracked, indexes } = collections.encodeSome(withUnbuiltWords(collection));
-      const places = dialect === 'sqlite' ? ['?', '?', '?', '?'] : ['$1', '$2', '$3', '$4'];
-      await connection.run({
-        sql: `update collections set layout = ${places[0]}, upgraded_to = null, tracked = ${places[1]}, indexes = ${places[2]} where number = ${places[3]}`,
-        values: [layout ?? null, tracked ?? null, indexes ?? null, collection.number],
-      });
-    }
-    return made;
+  const createCollections = async (): Promise<void> => {
+    if (hasCollections) return;
+    hasCollections = true;
+    await createCollectionTables(connection, dialect);
+    await markUnbuiltWords(connection, dialect);
+    shapeOf = undefined;
   };
   return {
     insert: async (name: string, rows: readonly NeutralRow[]): Promise<void> => {
       const shape = listed.get(name);
       if (shape === undefined) throw new DamagedArchiveError(`it has rows of an unknown table: ${name}`);
-      if (/^[dl]_\d/.test(name) && storages === undefined) {
-        storages = await createCollections();
-        existing = undefined;
-      }
+      if (isOfCollection(shape)) await createCollections();
+      shapeOf ??= await shapesIn(connection, dialect);
       const key = keys.get(name) ?? (await primaryKey(connection, dialect, name));
       keys.set(name, key);
-      await run(insertRows(dialect, await shapeOf(shape), key, rows));
+      for (const query of insertRows(dialect, shapeOf(shape), key, rows)) await connection.run(query);
     },
     finish: async ({ sequences }: BackupManifest): Promise<void> => {
-      storages ??= await createCollections();
-      for (const { indexes } of storages) await run(indexes);
+      await createCollections();
+      for (const { indexes } of await collectionStorages(connection, dialect))
+        for (const query of indexes) await connection.run(query);
       for (const [name, last] of Object.entries(sequences))
-        if (isDocuments({ name })) await run(continueSequence(dialect, name, last));
+        if (isDocuments({ name }))
+          for (const query of continueSequence(dialect, name, last)) await connection.run(query);
     },
   };
 }

@@ -71,7 +71,7 @@ export async function restoreBackup(
 const statement = (sql: string): Query => ({ sql, values: [] });
 
 /** Drops every table and function. Only for Postgres: an SQLite file is replaced as a whole. */
-async function removeAll(connection: Connection, dialect: Runtime['driver']['dialect']): Promise<void> {
+export async function removeAll(connection: Connection, dialect: Runtime['driver']['dialect']): Promise<void> {
   if (dialect === 'sqlite') throw new TypeError('an SQLite database is restored into a new file');
   const drops = await connection.all(
     statement(

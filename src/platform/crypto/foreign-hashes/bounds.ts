@@ -33,6 +33,8 @@ export function misfitOf(hash: ForeignHash): string | undefined {
       return hexMisfit(hash.hash, shaBytes[hash.version] ?? 0);
     case 'scrypt':
       return scryptMisfit(hash);
+    case 'pbkdf2':
+      return pbkdf2Misfit(hash);
     default:
       return isBase64(hash.hash, 64, 88) &&
         isBase64(hash.salt, 1, 128) &&
@@ -84,6 +86,14 @@ function scryptMisfit(hash: Extract<ForeignHash, { readonly algorithm: 'scrypt' 
   if (128 * cpu * memory > scryptMemory || cpu * memory * parallel > scryptWork)
     return `must not cost more than ${scryptMemory} bytes and cpu times memory times parallel = ${scryptWork}`;
   return hexMisfit(hash.hash, length);
+}
+
+function pbkdf2Misfit({ hash, salt, iterations }: Extract<ForeignHash, { readonly algorithm: 'pbkdf2' }>) {
+  if (!isBase64(hash, 24, 172) || !isBase64(salt, 1, 344))
+    return 'must have a hash of 16 to 128 bytes and a salt, in base64';
+  return iterations < 1 || iterations > foreignHashCost.pbkdf2
+    ? `must have from 1 to ${foreignHashCost.pbkdf2} iterations`
+    : undefined;
 }
 
 function phpassMisfit(text: string): string | undefined {

@@ -16,6 +16,14 @@ export type ForeignHash =
       readonly length: number;
     }
   | {
+      readonly algorithm: 'pbkdf2';
+      /** Base64, like the salt. */
+      readonly hash: string;
+      readonly salt: string;
+      readonly iterations: number;
+      readonly digest: Pbkdf2Digest;
+    }
+  | {
       /** Firebase's variant; all four are base64. */
       readonly algorithm: 'scrypt-modified';
       readonly hash: string;
@@ -32,6 +40,22 @@ export const shaVersions = [
 
 /** A member of the SHA families. */
 export type ShaVersion = (typeof shaVersions)[number];
+
+/** Digests of PBKDF2. */
+const pbkdf2Digests = ['sha1', 'sha256', 'sha512'] as const;
+
+/** A digest of PBKDF2. */
+type Pbkdf2Digest = (typeof pbkdf2Digests)[number];
+
+/** True for the name of a digest of PBKDF2. */
+export function isPbkdf2Digest(name: string): name is Pbkdf2Digest {
+  return (pbkdf2Digests as readonly string[]).includes(name);
+}
+
+/** True for the name of a member of the SHA families. */
+export function isShaVersion(name: string): name is ShaVersion {
+  return (shaVersions as readonly string[]).includes(name);
+}
 
 const mark = 'foreign:';
 
@@ -59,6 +83,8 @@ export function foreignKind(foreign: ForeignHash): string {
       return [algorithm, 'foreign', foreign.cpu, foreign.memory, foreign.parallel, foreign.length].join();
     case 'sha':
       return [algorithm, foreign.version].join();
+    case 'pbkdf2':
+      return [algorithm, foreign.digest, foreign.iterations, hash.length].join();
     default:
       return algorithm;
   }

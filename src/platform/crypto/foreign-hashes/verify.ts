@@ -1,10 +1,11 @@
-import { createCipheriv, createHash, scrypt, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { lazy } from '../../runtime/lazy.js';
 import { misfitOf } from './bounds.js';
 import type { ForeignHash } from './hash.js';
 import { phpass } from './phpass.js';
 
+const stretch = promisify(pbkdf2);
 const deriveKey = promisify<Buffer, Buffer, number, object, Buffer>(scrypt);
 /** Parameters used by Firebase. */
 const firebaseCost = { N: 16_384, r: 8, p: 1 } as const;
@@ -31,6 +32,10 @@ export function createForeignVerifier() {
       equalHex(createHash(version.replace('/', '-')).update(password).digest(), hash),
     scrypt: async (password, { hash, salt, cpu: N, memory: r, parallel: p, length }) =>
       equalHex(await derive(Buffer.from(password), Buffer.from(salt), length, { N, r, p }), hash),
+    pbkdf2: async (password, { hash, salt, iterations, digest }) => {
+      const key = Buffer.from(hash, 'base64');
+      return equal(await stretch(password, Buffer.from(salt, 'base64'), iterations, key.length, digest), key);
+    },
     'scrypt-modified': async (password, { hash, salt, saltSeparator, signerKey }) => {
       const wholeSalt = Buffer.concat([Buffer.from(salt, 'base64'), Buffer.from(saltSeparator, 'base64')]);
       const key = await derive(Buffer.from(password), wholeSalt, 32, firebaseCost);

@@ -3,10 +3,10 @@ import type { Unit } from '#src/platform/db/unit.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
-import { splitWords } from '#src/platform/text/word-splitter.js';
 import { type Collection, type CollectionPath, type Index, indexOf } from '../model/schema.js';
 import type { Databases } from '../model/service.js';
 import { collections, type DatabaseStore } from '../model/store.js';
+import { indexNextWords } from './word-batch.js';
 
 /** Builds fulltext indexes over existing documents. */
 export interface WordBuilds {
@@ -41,23 +41,13 @@ export function createWordBuilds(
       const attribute = collection?.attributes.find(({ key }) => key === index?.attributes[0]);
       if (collection === undefined || index?.builtTo === undefined || attribute === undefined) return false;
       const { builtTo: after, ...whole } = index;
-      const end = (await unit.one(words.batchEnd(number, attribute.number, after)))?.last;
       const put = (changed: Index, over: boolean) =>
         unit.run(store.indexesBuilt(number, replaced(collection, index, changed), over));
-      if (end === undefined || end === null) {
-        await put(whole, true);
-        return true;
-      }
-      const texts = await unit.all(words.texts(number, attribute.number, after, Number(end)));
-      const rows = texts.map(({ seq, text }) => ({ sequence: String(seq), words: splitWords(String(text ?? '')) }));
-      if (rows.some((one) => one.words.length > wordLimits.words)) {
-        const problem = `A document has more than ${wordLimits.words} different words in ${attribute.key}.`;
-        await put({ ...whole, problem }, true);
-        return true;
-      }
-      const joined = rows.map((one) => ({ sequence: one.sequence, words: one.words.join(' ') }));
-      if (joined.length > 0) await unit.run(words.put(number, index.number, joined));
-      await put({ ...whole, builtTo: Number(end) }, false);
+      const numbers = { collection: number, attribute: attribute.number, index: index.number };
+      const { last, hasTooMany } = await indexNextWords(unit, words, numbers, after);
+      const problem = `A document has more than ${wordLimits.words} different words in ${attribute.key}.`;
+      if (last === undefined || hasTooMany) await put(hasTooMany ? { ...whole, problem } : whole, true);
+      else await put({ ...whole, builtTo: last }, false);
       return true;
     });
 

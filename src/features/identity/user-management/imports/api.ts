@@ -4,6 +4,7 @@ import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
 import { displayName, newId } from '#src/contract/shapes.js';
 import { shaVersions } from '#src/platform/crypto/foreign-hashes/hash.js';
+import { creationTimes } from '../../users/index.js';
 import { managedUserShape } from '../model/view.js';
 
 const common = {
@@ -23,6 +24,7 @@ const person = z.object({
   email: emailAddress,
   password: text('The hash as the other product stores it'),
   name: displayName.nullish().transform((name) => name ?? ''),
+  ...creationTimes,
 });
 const number = z
   .int()

@@ -2,7 +2,7 @@ import type { ServerKey } from '#src/contract/actor.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
-import type { UserChanges, Users } from '../../users/index.js';
+import { importedOf, type UserChanges, type Users } from '../../users/index.js';
 import { printing } from '../model/keys.js';
 import { importsApi } from './api.js';
 
@@ -10,7 +10,12 @@ interface ImportCall {
   readonly project: Project;
   readonly actor: ServerKey;
   readonly request: { readonly id: string };
-  readonly body: { readonly userId: string; readonly email: string; readonly name: string; readonly password: string };
+  readonly body: Parameters<typeof importedOf>[0] & {
+    readonly userId: string;
+    readonly email: string;
+    readonly name: string;
+    readonly password: string;
+  };
 }
 
 /** Creates the operations that import users from other products with their password hashes. */
@@ -20,7 +25,13 @@ export function createImports(userChanges: UserChanges, users: Users) {
     const { userId: id, email, name } = call.body;
     return shown(
       call.project,
-      await userChanges.importUser(auditContextOf(call), call.project, { id, email, name, hash }),
+      await userChanges.importUser(auditContextOf(call), call.project, {
+        id,
+        email,
+        name,
+        hash,
+        imported: importedOf(call.body),
+      }),
     );
   };
   return implement(importsApi, {

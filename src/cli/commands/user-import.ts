@@ -1,0 +1,157 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import type { ImportedUser } from '#src/features/index.js';
+import { command, type ParsedArgs, projectOption } from '../line/command.js';
+import { readSecretFile } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { exitCodes, usageError } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import { createProgress } from '../terminal/progress.js';
+import { type FirebaseParameters, readUsers, type UserRecordOfFile, userFormats } from '../user-records/index.js';
+import { importSource, refusalReport } from './import-source.js';
+
+/** Most users of a unit of work. */
+const usersOfUnit = 100;
+/** Users after which garbage is collected. By itself, V8 lets it grow to more than 100 MiB before it collects it. */
+const usersOfCollection = 2000;
+
+/** `svc user import` */
+export const userImport = command({
+  path: 'user import',
+  summary:
+    'Creates users from an export of svc, Appwrite, Firebase, Supabase, PocketBase, Auth0 or Keycloak, with ids and password hashes. Reports users that it cannot create, and creates the others',
+  arguments: [{ name: 'FILE', summary: 'the file; - for stdin' }],
+  options: [
+    projectOption,
+    {
+      flag: '--format',
+      value: 'FORMAT',
+      summary: 'origin of the file (default: found by its members); csv has the members of svc as columns',
+      choices: userFormats,
+    },
+    {
+      flag: '--hash-config',
+      value: 'FILE',
+      summary: 'file with the hash parameters of the Firebase project, as its console shows them',
+    },
+    { flag: '--dry-run', summary: 'check the file and change nothing; exit code 5 if users would be created' },
+    { flag: '--resume', summary: 'skip users that exist already, after an interrupted import' },
+    { flag: '--report', value: 'FILE', summary: 'write the refused users there, as JSON (default: to stderr)' },
+  ],
+  examples: [
+    'svc user import users.ndjson --project shop --dry-run --resume',
+    'svc user import users.ndjson --project shop --resume --json',
+  ],
+  needs: 'appliance',
+  run: async (call): Promise<CommandResult> => {
+    const { args, features, output, runtime } = call;
+    const file = args.argument('FILE');
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const [dryRun, resume] = [args.isSet('--dry-run'), args.isSet('--resume')];
+    const format = userFormats.find((one) => one === args.text('--format'));
+    const firebase = firebaseParameters(args);
+    const ending = new AbortController();
+    const [chunks, size] = importSource(file, ending.signal);
+    const { records } = await readUsers(chunks, format, firebase);
+    const progress = createProgress(output);
+    const report = await refusalReport(call, progress, file);
+    endAtSignal(() => ending.abort());
+    const counts = { read: 0, created: 0, updated: 0, skipped: 0, failed: 0 };
+    const refuse = async (line: number, user: ImportedUser | undefined, type: string, message: string) => {
+      counts.failed += 1;
+      await report.add({ line, ...(user === undefined || user.id === uniqueId ? {} : { id: user.id }), type, message });
+    };
+    let done = 0;
+    const collect = garbageCollector();
+    const flush = async (waiting: readonly UserRecordOfFile[]) => {
+      const given = waiting.flatMap(({ user }) => user ?? []);
+      const by = call.auditContext(project.id);
+      const outcomes =
+        given.length === 0 ? [] : await features.userTransfer.importSome(by, project, given, { resume, dryRun });
+      for (const { line, bytes, user, problem } of waiting) {
+        done += bytes;
+        counts.read += 1;
+        const outcome = user && outcomes.shift();
+        if (outcome === undefined) await refuse(line, undefined, 'user_invalid', problem ?? '');
+        else if (outcome instanceof Failure) await refuse(line, user, outcome.type, outcome.message);
+        else counts[outcome] += 1;
+      }
+      if (counts.read % usersOfCollection < waiting.length) collect();
+      progress.show(
+        `${count(counts.read, 'user')}, ${counts.failed} refused`,
+        size === undefined ? undefined : done / size,
+      );
+    };
+    try {
+      const waiting: UserRecordOfFile[] = [];
+      for await (const record of records) {
+        if (ending.signal.aborted) break;
+        waiting.push(record);
+        if (waiting.length >= usersOfUnit) await flush(waiting.splice(0));
+      }
+      if (!ending.signal.aborted) await flush(waiting);
+    } finally {
+      progress.clear();
+      await report.end();
+    }
+    return resultOf(counts, { dryRun, isStopped: ending.signal.aborted });
+  },
+});
+
+interface Counts {
+  readonly read: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly skipped: number;
+  readonly failed: number;
+}
+
+function resultOf(counts: Counts, { dryRun, isStopped }: { dryRun: boolean; isStopped: boolean }): CommandResult {
+  const { created, skipped, failed } = counts;
+  const text = `${count(created, 'user')} ${dryRun ? 'would be created' : 'created'}, ${skipped} skipped, ${failed} refused.`;
+  if (isStopped)
+    return {
+      value: { ...counts, stopped: true },
+      text: `Stopped. ${text}`,
+      exitCode: Number(process.exitCode),
+      next: 'run the command again with --resume to go on',
+    };
+  const changes = dryRun && created > 0 ? exitCodes.conflict : exitCodes.ok;
+  return { value: counts, text, exitCode: failed > 0 ? exitCodes.failed : changes };
+}
+
+/** Returns the garbage collector of V8, which no flag has to expose when the process starts. */
+function garbageCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+const parametersShape = z.object({
+  signerKey: z.string().min(1),
+  saltSeparator: z.string(),
+  rounds: z.literal('8'),
+  memory: z.literal('14'),
+});
+
+/** Reads the block `hash_config` of the Firebase console, or the same members as JSON. */
+function firebaseParameters(args: ParsedArgs): FirebaseParameters | undefined {
+  const file = args.text('--hash-config');
+  if (file === undefined) return undefined;
+  const text = readSecretFile(file, '--hash-config');
+  const member = (name: string) => new RegExp(`"?${name}"?\\s*:\\s*"?([\\w+/=-]+)`).exec(text)?.[1];
+  const parsed = parametersShape.safeParse({
+    signerKey: member('base64_signer_key'),
+    saltSeparator: member('base64_salt_separator'),
+    rounds: member('rounds'),
+    memory: member('mem_cost'),
+  });
+  if (parsed.success) return { signerKey: parsed.data.signerKey, saltSeparator: parsed.data.saltSeparator };
+  throw usageError(
+    `--hash-config ${file} has no parameters that are supported.`,
+    'write base64_signer_key, base64_salt_separator, rounds: 8 and mem_cost: 14 into it, from Authentication, Users, Password hash parameters',
+  );
+}

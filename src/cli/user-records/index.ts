@@ -1,0 +1,174 @@
+import type { ImportedUser } from '#src/features/index.js';
+import { parseJson } from '#src/platform/text/json.js';
+import { csvRows } from '../document-records/csv-rows.js';
+import type { DocumentRecord as UserRow } from '../document-records/index.js';
+import { ndjsonRecords } from '../document-records/ndjson.js';
+import { usageError } from '../terminal/exit.js';
+import { checkedUser, type RowMembers, type UserDraft } from './draft.js';
+import { jsonElements } from './json-elements.js';
+import {
+  type FirebaseParameters,
+  ofAuth0,
+  ofFirebase,
+  ofKeycloak,
+  ofPocketBase,
+  ofSupabase,
+  ofSvc,
+} from './products.js';
+
+export { exportedMembers, userCsvHeader, userCsvLine } from './printed.js';
+export type { FirebaseParameters } from './products.js';
+
+/** Formats of files of users. `csv` has the members of `svc` as columns. */
+export const userFormats = [
+  'svc',
+  'csv',
+  'appwrite',
+  'firebase',
+  'supabase',
+  'pocketbase',
+  'auth0',
+  'keycloak',
+] as const;
+/** A format of files of users. */
+type UserFormat = (typeof userFormats)[number];
+
+/** A user of a file: valid, or the reason why it cannot be imported. */
+export interface UserRecordOfFile {
+  readonly line: number;
+  readonly bytes: number;
+  readonly user?: ImportedUser;
+  readonly problem?: string;
+}
+
+/** RowMembers of a JSON object that hold the list of users. */
+const lists = new Set(['users', 'items', 'documents', 'records']);
+/** Bytes at the beginning of a file that show its format. */
+const headBytes = 65_536;
+/** Most bytes of a user. */
+const maxBytes = 4_194_304;
+
+/** Reads a file of users one by one. Throws CommandError if the format is not given and cannot be found. */
+export async function readUsers(
+  chunks: AsyncIterable<Buffer>,
+  given: UserFormat | undefined,
+  firebase: FirebaseParameters | undefined,
+): Promise<{ readonly format: UserFormat; readonly records: AsyncIterable<UserRecordOfFile> }> {
+  const { head, isWhole, all } = await peek(chunks);
+  const text = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart();
+  const format = given ?? detected(text);
+  const rows =
+    !/^[[{]/.test(text) || format === 'csv'
+      ? csvUsers(all)
+      : isNdjson(text, isWhole)
+        ? ndjsonRecords(all, maxBytes, () => false)
+        : jsonElements(all, maxBytes, lists);
+  return { format, records: usersOf(rows, format, firebase) };
+}
+
+async function* usersOf(
+  rows: AsyncIterable<UserRow>,
+  format: UserFormat,
+  firebase: FirebaseParameters | undefined,
+): AsyncGenerator<UserRecordOfFile> {
+  for await (const { line, bytes, value, problem } of rows) {
+    if (problem !== undefined) yield { line, bytes, problem };
+    else if (value !== undefined) {
+      const draft = draftOf(format, value, firebase);
+      const user = typeof draft === 'string' ? draft : checkedUser(draft);
+      yield typeof user === 'string' ? { line, bytes, problem: user } : { line, bytes, user };
+    }
+  }
+}
+
+function draftOf(format: UserFormat, row: RowMembers, firebase: FirebaseParameters | undefined): UserDraft | string {
+  switch (format) {
+    case 'firebase':
+      return ofFirebase(row, firebase);
+    case 'supabase':
+      return ofSupabase(row);
+    case 'pocketbase':
+      return ofPocketBase(row);
+    case 'auth0':
+      return ofAuth0(row);
+    case 'keycloak':
+      return ofKeycloak(row);
+    default:
+      return ofSvc(row);
+  }
+}
+
+/** Names that only the files of one format have. Appwrite has the members of this service. */
+const marks: readonly (readonly [UserFormat, RegExp])[] = [
+  ['svc', /"?\$id"?/],
+  ['firebase', /"localId"/],
+  ['supabase', /\b(encrypted_password|raw_user_meta_data)\b/],
+  ['pocketbase', /\b(tokenKey|emailVisibility)\b/],
+  ['auth0', /^(?=[\s\S]*"email_verified")(?=[\s\S]*"(user_id|passwordHash|custom_password_hash)")/],
+  ['keycloak', /"(createdTimestamp|requiredActions|federatedIdentities|credentialData)"/],
+];
+
+function detected(text: string): UserFormat {
+  const found = marks.filter(([, mark]) => mark.test(text)).map(([format]) => format);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only === 'svc' && !/^[[{]/.test(text) ? 'csv' : only;
+  throw usageError(
+    found.length === 0 ? 'The format of the file is not known.' : `The file could be one of ${found.join(' and ')}.`,
+    `give --format, one of ${userFormats.join(', ')}`,
+  );
+}
+
+/** True for one JSON object on each line, and not one object with a list of users. */
+function isNdjson(text: string, isWhole: boolean): boolean {
+  if (!text.startsWith('{')) return false;
+  const end = text.indexOf('\n');
+  if (end < 0 && !isWhole) return !/^\{[^[]*"(users|items|documents|records)"\s*:\s*\[/.test(text);
+  try {
+    const first = parseJson(end < 0 ? text : text.slice(0, end)) as RowMembers;
+    return !Object.keys(first).some((name) => lists.has(name) && Array.isArray(first[name]));
+  } catch {
+    return false;
+  }
+}
+
+/** CSV with the names of members in the first line. */
+async function* csvUsers(chunks: AsyncIterable<Buffer>): AsyncGenerator<UserRow> {
+  let columns: readonly string[] | undefined;
+  for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
+    const names = columns;
+    if (names === undefined) {
+      if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
+      columns = cells.map((name) => name?.replace(/^\ufeff/, '') ?? '');
+    } else if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
+    else if (cells.length !== names.length)
+      yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${names.length}.` };
+    else yield { line, bytes, value: Object.fromEntries(names.map((name, at) => [name, cells[at] ?? undefined])) };
+  }
+}
+
+/** Reads the beginning of a file. `all` yields the whole file. */
+async function peek(chunks: AsyncIterable<Buffer>) {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const read: Buffer[] = [];
+  let [bytes, isWhole] = [0, false];
+  while (bytes < headBytes && !isWhole) {
+    const { value, done } = await iterator.next();
+    if (done) isWhole = true;
+    else {
+      read.push(value);
+      bytes += value.length;
+    }
+  }
+  async function* all() {
+    yield* read.splice(0);
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (done) return;
+      yield value;
+    }
+  }
+  return { head: Buffer.concat(read).subarray(0, headBytes), isWhole, all: all() };
+}
