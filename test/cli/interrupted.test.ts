@@ -16,6 +16,7 @@ let kid = '';
 before(async () => {
   place = await install();
   writeFileSync(join(place.dir, 'secret'), 'tall-green-bicycle');
+  writeFileSync(join(place.dir, 'shop.yaml'), 'project: {$id: shop}\n');
   const secret = ['--secret-file', 'secret'];
   const made: readonly (readonly string[])[] = [
     ['project', 'create', 'Shop', '--id', 'shop'],
@@ -52,6 +53,7 @@ after(() => place.dispose());
 /** Every command that asks, with the end of its question, which breaks between words only. */
 const questions = (): readonly (readonly [args: readonly string[], question: string])[] => [
   [['project', 'delete', 'shop'], 'for good. Type shop to confirm:'],
+  [['project', 'apply', '-f', 'shop.yaml', '--prune'], 'with everything in them, for good. Type shop to confirm:'],
   [
     ['user', 'erase', 'bob@example.com', ...inShop],
     'with everything stored about the person, for good. Type bob@example.com to confirm:',

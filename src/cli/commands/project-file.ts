@@ -33,8 +33,8 @@ const exportIt = command({
   },
 });
 
-/** Removing these removes what users have stored, or how they sign in. */
-const dear = ['provider', 'team', 'database', 'collection', 'attribute', 'bucket'];
+/** These can be created again without a loss. */
+const replaceable = ['platform', 'index'];
 
 const apply = command({
   path: 'project apply',
@@ -83,7 +83,7 @@ const apply = command({
       const exitCode = changes.length === 0 ? exitCodes.ok : exitCodes.conflict;
       return { value: { changes: shown, secrets: [] }, text: Lines.of(lines), exitCode };
     }
-    const lost = changes.filter(({ action, kind }) => action === 'delete' && dear.includes(kind));
+    const lost = changes.filter(({ action, kind }) => action === 'delete' && !replaceable.includes(kind));
     if (lost.length > 0) {
       const question = `This removes ${lost.map(labelOf).join(', ')} from the project ${ofProject.projectId}, with everything in them, for good.`;
       await prompts.confirmByName(question, [ofProject.projectId], args.text('--confirm'));
