@@ -117,11 +117,12 @@ function charge(deps: Deps, context: RequestContext, calls: number, tooMany: Err
     throw new Failure(tooMany, {
       message: `The request makes ${calls + 1} calls, and the rate limit has ${maxCalls}. Make several requests of it.`,
     });
-  const due = deferredRefusal === undefined ? calls : calls + 1;
-  if (due === 0) return;
-  const state = countData(deps, context, due);
-  if (state?.allowed === false && deferredRefusal === undefined) countData(deps, context, -1);
-  requireAllowed(context, 'data', state);
+  if (deferredRefusal === undefined) {
+    if (calls === 0) return;
+    // Returns the first call, because a process admits more calls than its part only if nothing of the part is used.
+    countData(deps, context, -1);
+  }
+  requireAllowed(context, 'data', countData(deps, context, calls + 1));
 }
 
 function requireByAddress(

@@ -20,6 +20,9 @@ const of = ['--project', 'shop', '--database', 'blog'];
 
 await place.json(['project', 'create', 'Shop', '--id', 'shop']);
 await place.json(['database', 'create', 'Blog', '--project', 'shop', '--id', 'blog']);
+// Its interface would have the name of something that the module imports.
+await place.json(['database', 'create', 'I', '--project', 'shop', '--id', 'i']);
+await place.json(['collection', 'create', 'D', '--project', 'shop', '--database', 'i', '--id', 'd']);
 for (const id of ['authors', 'post-notes']) await place.json(['collection', 'create', id, ...of, '--id', id]);
 const attribute = (...args: string[]) => place.json(['collection', 'add-attribute', ...args, ...of]);
 await attribute('authors', 'name', '--type', 'string', '--size', '20', '--required');

@@ -198,6 +198,10 @@ test('a mistake is named with its place, and nothing is changed', async () => {
     [text.replace('key: email', 'key: url'), 2, /attribute main\/things\/url twice/],
     [text.replace('env:GITHUB_CLIENT_SECRET', hidden), 2, /env:NAME or file:PATH/],
     [text.replace('session.limit: 4', 'session.limit: many'), 2, /session\.limit/],
+    [text.replace('session.limit: 4', 'constructor: 4'), 2, /not a project setting/],
+    [text.replace('env:GITHUB_CLIENT_SECRET', 'env:SVC_MASTER_KEY'), 2, /must not be a setting of this service/],
+    [`${text}\na: &a [*a, *a]\n`, 2, /aliases|has unknown members/],
+    [text.replace('teams:\n', 'teams:\n  - {$id: another, name: Another}\n'), 5, /ids are never given again/],
   ] as const;
   for (const [file, code, message] of cases) {
     const refused = await apply(place, file);
@@ -216,6 +220,7 @@ test("files of Appwrite's command line are read, and their other parts are named
   const common = { $permissions: ['create("users")', 'read("any")'], databaseId: 'db', enabled: true };
   const column = { required: false, array: false, default: null };
   const file = {
+    collections: [{ $id: 'lost', name: 'lost', databaseId: 'none' }],
     ...{ projectId: '698fcc', projectName: 'From Appwrite', endpoint: 'https://fra.cloud.appwrite.io/v1' },
     settings: {
       services: { account: true },
@@ -262,7 +267,7 @@ test("files of Appwrite's command line are read, and their other parts are named
     input: printJson(file),
   });
   assert.equal(code, 0, err);
-  assert.match(err, /left out: 2 functions\./);
+  assert.match(err, /left out: 2 functions, the collection lost, whose database none is not in the file\./);
   assert.match(out, /^\+ attribute db\/posts\/author$/m);
   assert.deepEqual((await apply(place, printJson(file), '-p', 'moved')).changes, []);
   const text = await printed(place, 'moved');

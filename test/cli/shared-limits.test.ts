@@ -78,6 +78,19 @@ test('two servers together admit the limit once, and each its half', async () =>
   between(await admitted(2 * limit, [first, second], caller), 0, 2 * returned);
 });
 
+test('a request of more calls than the part of its server is admitted if nothing of the part is used', async () => {
+  const given = ['apikey', 'create', '--project', 'shop', '--name', 'caller', '--scopes', 'all'];
+  const { secret } = await place.json<{ secret: string }>(given);
+  const headers = { 'X-Service-Project': 'shop', 'X-Service-Key': secret, 'Content-Type': 'application/json' };
+  const fields = Array.from({ length: 15 }, (_, at) => `f${at}: collectionList(databaseId: "none") { total }`);
+  const batch = Array.from({ length: 9 }, () => ({ query: `{ ${fields.join(' ')} }` }));
+  const request = { method: 'POST', headers, body: JSON.stringify(batch) };
+  assert.ok(batch.length * fields.length > limit / 2);
+  assert.equal((await fetch(`${first.url}/graphql`, request)).status, 200);
+  const refused = await fetch(`${first.url}/graphql`, request);
+  assert.equal(refused.status, 429);
+});
+
 test('a server that gets all calls of a caller admits most of the limit', async () => {
   const caller = await newCaller();
   const atFirst = await admittedFor(6, first, caller);

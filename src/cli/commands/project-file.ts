@@ -70,7 +70,7 @@ const apply = command({
     requireOnce(named);
     const items = revealed(named, present, call.environment);
     const changes = changesOf(items, present, args.isSet('--prune'));
-    for (const change of changes) requirePossible(ofProject, change);
+    for (const change of changes) await requirePossible(ofProject, change);
     const shown = changes.map((change) => ({
       action: change.action,
       kind: change.kind,

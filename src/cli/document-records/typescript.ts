@@ -17,6 +17,12 @@ const payloads = [
 ] as const;
 type Payload = (typeof payloads)[number];
 
+/** Names that the printed modules use themselves. */
+const reserved = [
+  ...['Client', 'Databases', 'ID', 'Models', 'Query', 'Collection', 'Queries', 'Key', 'Known', 'Value'],
+  ...['AsyncGenerator', 'Promise', 'Extract', 'NonNullable'],
+] as const;
+
 /** Interface names without suffix, by collection number. */
 type Names = ReadonlyMap<number, string>;
 type Attribute = Collection['attributes'][number];
@@ -53,7 +59,7 @@ export function typesOf(collections: readonly Collection[], sdk: string): string
 
 /** The interface names of collections, without suffix. */
 export function namesOf(collections: readonly Collection[]): Names {
-  const taken = new Set<string>();
+  const taken = new Set<string>(reserved);
   return new Map(collections.map((collection) => [collection.number, freeName(nameOf(collection), taken)]));
 }
 

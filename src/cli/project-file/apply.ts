@@ -45,7 +45,20 @@ export async function applyChange(call: ProjectCall, change: Change): Promise<Ma
 }
 
 /** Throws CommandError for a change that is not possible without a loss that the file does not ask for. */
-export function requirePossible({ projectId }: ProjectCall, change: Change): void {
+export async function requirePossible(call: ProjectCall, change: Change): Promise<void> {
+  const { projectId, runtime, features } = call;
+  const [id = ''] = change.path;
+  if (
+    change.kind === 'team' &&
+    change.action === 'create' &&
+    (await features.takenIds.has(runtime.db, { projectId, kind: 'team', id }))
+  )
+    throw new CommandError(
+      'conflict',
+      'team_already_exists',
+      `The file has the team ${id}. A deleted team had this id, and ids are never given again.`,
+      'give the team another $id in the file',
+    );
   const { fixed = [], fix } = actions[change.kind];
   const member = Object.keys(change.differences).find((one) => fixed.includes(one));
   if (member === undefined) return;

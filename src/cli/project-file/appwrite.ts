@@ -78,6 +78,11 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
   const left = Object.entries(data)
     .filter(([name, value]) => !taken.includes(name) && Array.isArray(value) && value.length > 0)
     .map(([name, value]) => `${(value as unknown[]).length} ${name}`);
+  const places = new Set([...data.databases, ...data.tablesDB].map(({ $id }) => $id));
+  const homeless = [...data.collections, ...data.tables].filter(({ databaseId }) => !places.has(databaseId));
+  left.push(
+    ...homeless.map(({ $id, databaseId }) => `the collection ${$id}, whose database ${databaseId} is not in the file`),
+  );
   const settings = settingsOf(data);
   const databases = databasesOf(data);
   return {
@@ -109,7 +114,9 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
 
 function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
   const { methods: switches = {}, security: rules = {} } = settings?.auth ?? {};
-  const found = Object.entries(switches).flatMap(([word, isOn]) => (methods[word] ? [[methods[word], isOn]] : []));
+  const found = Object.entries(switches).flatMap(([word, isOn]) =>
+    Object.hasOwn(methods, word) ? [[methods[word], isOn]] : [],
+  );
   const { duration, sessionsLimit, sessionAlerts } = rules;
   return {
     ...Object.fromEntries(found),

@@ -70,10 +70,19 @@ export function changeLines(changes: readonly Change[]): string[] {
   const signs = { create: '+', update: '~', delete: '-' } as const;
   return changes.flatMap((change) => [
     `${signs[change.action]} ${labelOf(change)}`,
+    ...(change.action === 'create' ? calledBy(change) : []),
     ...Object.entries(change.differences).map(([member, { from, to }]) =>
       secretMembers.includes(member) ? `    ${member}: another one` : `    ${member}: ${print(from)} -> ${print(to)}`,
     ),
   ]);
+}
+
+/** Where a new provider or webhook sends secrets and data. */
+function calledBy({ members }: Change): string[] {
+  const addresses = ['issuer', 'tenant', 'metadataUrl', 'ssoUrl', 'url'].filter(
+    (member) => members[member] !== undefined,
+  );
+  return addresses.map((member) => `    ${member}: ${print(members[member])}`);
 }
 
 function print(value: unknown): string {

@@ -12,7 +12,10 @@ const flag = z.boolean().optional();
 const list = z.array(text);
 const whole = z.union([z.number(), z.bigint()]).nullish();
 /** Files contain references to secrets, never the secrets. */
-const secret = text.regex(/^(env|file):./, 'must be env:NAME or file:PATH, and not the secret itself').optional();
+const secret = text
+  .regex(/^(env|file):./, 'must be env:NAME or file:PATH, and not the secret itself')
+  .regex(/^(?!env:SVC_)/, 'must not be a setting of this service')
+  .optional();
 
 const attribute = z.strictObject({
   key: text,
@@ -112,11 +115,16 @@ export type ProjectFile = z.output<typeof projectFile>;
 /** Reads YAML or JSON. Throws CommandError with the line of a syntax error. */
 export async function readProjectText(content: string): Promise<unknown> {
   const { parseDocument } = await yaml.get();
-  const document = parseDocument(content, { intAsBigInt: true });
+  const document = parseDocument(content, { intAsBigInt: true, merge: true });
   const [problem] = document.errors;
   if (problem !== undefined)
     throw usageError(`The file is not YAML or JSON: ${problem.message.split('\n')[0]?.replace(/:$/, '')}.`);
-  return withPlainNumbers(document.toJS({ maxAliasCount: 100 }));
+  try {
+    return withPlainNumbers(document.toJS({ maxAliasCount: 100 }));
+  } catch (error) {
+    if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
+    throw usageError('The file has aliases that refer to themselves, or too many of them.', 'write the values out');
+  }
 }
 
 /** Validates the content of a project file. Throws CommandError, which names the member that is wrong. */

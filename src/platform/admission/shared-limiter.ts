@@ -63,7 +63,7 @@ export class SharedLimiter {
     const { arrival, state } = advance(entry.arrival, now, own, calls, entry.target / entry.part);
     entry.arrival = arrival;
     entry.tried += calls;
-    if (this.#others > 0 && (!state.allowed || this.#isUsed(entry, now))) this.#announce(entry, key, now);
+    if (this.#others > 0 && (!state.allowed || this.#isUsed(entry, now))) this.#announce(entry, key, { now, calls });
     return { ...state, limit: rate.count };
   }
 
@@ -73,7 +73,8 @@ export class SharedLimiter {
     const wasAlone = this.#others === 0;
     this.#others = others.length;
     if (wasAlone && this.#others > 0)
-      for (const [key, entry] of this.#entries) if (this.#isUsed(entry, now)) this.#announce(entry, key, now);
+      for (const [key, entry] of this.#entries)
+        if (this.#isUsed(entry, now)) this.#announce(entry, key, { now, calls: 0 });
     const known = ofOthers(others);
     const own = this.#ownKeys(now);
     const keys = new Set([...own, ...[...known].filter(([, { calls }]) => calls > 0).map(([key]) => key)]);
@@ -102,12 +103,13 @@ export class SharedLimiter {
     return usedPart(entry, now) > announced / (this.#others + 1);
   }
 
-  #announce(entry: Entry, key: string, now: number): void {
+  /** Announces a key whose last count was of these calls. */
+  #announce(entry: Entry, key: string, { now, calls }: { readonly now: number; readonly calls: number }): void {
     entry.digest ||= digestOf(key);
     if (this.#busy.get(entry.digest) === entry) return;
     this.#busy.set(entry.digest, entry);
     entry.calls = 0;
-    entry.tried = Math.ceil(usedPart(entry, now) * entry.rate.count);
+    entry.tried = Math.max(calls, Math.ceil(usedPart(entry, now) * entry.rate.count));
   }
 
   #ownKeys(now: number): string[] {

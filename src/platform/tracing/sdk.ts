@@ -153,7 +153,7 @@ function traceEgress(egress: Egress): Egress {
       };
       return inSpan(`${call.method} ${call.purpose}`, { attributes }, async (span) => {
         const headers = { ...call.headers };
-        if (call.purpose === 'webhook') propagation.inject(context.active(), headers);
+        if (call.purpose === 'webhook') headers.traceparent = traceparentOf(span);
         const response = await egress.request({ ...call, headers });
         span.setAttribute('http.response.status_code', response.status);
         if (response.status >= 400) fail(span, String(response.status));
@@ -161,6 +161,12 @@ function traceEgress(egress: Egress): Egress {
       });
     },
   };
+}
+
+/** The only header of the trace that receivers get: `tracestate` and `baggage` come from whoever called this service. */
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }
 
 function traceMailer(mailer: Mailer): Mailer {

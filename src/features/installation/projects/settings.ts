@@ -8,7 +8,7 @@ export function mergeSettings(
 ): Partial<ProjectSettings> {
   const merged: Record<string, unknown> = { ...stored };
   for (const [key, value] of Object.entries(change)) {
-    if (!(key in projectSettings.shape)) {
+    if (!Object.hasOwn(projectSettings.shape, key)) {
       throw new Failure('general_argument_invalid', {
         message: `"${key}" is not a project setting. Known: ${Object.keys(projectSettings.shape).join(', ')}.`,
       });
