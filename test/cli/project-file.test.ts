@@ -200,6 +200,7 @@ test('a mistake is named with its place, and nothing is changed', async () => {
     [text.replace('session.limit: 4', 'session.limit: many'), 2, /session\.limit/],
     [text.replace('session.limit: 4', 'constructor: 4'), 2, /not a project setting/],
     [text.replace('env:GITHUB_CLIENT_SECRET', 'env:SVC_MASTER_KEY'), 2, /must not be a setting of this service/],
+    [text.replace('key: flag\n            type: boolean', 'key: flog\n            type: bool'), 2, /unknown type bool/],
     [`${text}\na: &a [*a, *a]\n`, 2, /aliases|has unknown members/],
     [text.replace('teams:\n', 'teams:\n  - {$id: another, name: Another}\n'), 5, /ids are never given again/],
   ] as const;

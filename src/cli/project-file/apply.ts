@@ -29,7 +29,7 @@ interface Actions {
   create(call: ProjectCall, change: Change): Promise<MadeSecret | undefined>;
   update?(call: ProjectCall, change: Change): Promise<void>;
   remove?(call: ProjectCall, change: Change): Promise<void>;
-  /** ItemMembers that stay as they are. */
+  /** Members that cannot be changed. */
   readonly fixed?: readonly string[];
   /** What to do instead. */
   fix?(change: Change, projectId: string): string;
@@ -59,6 +59,8 @@ export async function requirePossible(call: ProjectCall, change: Change): Promis
       `The file has the team ${id}. A deleted team had this id, and ids are never given again.`,
       'give the team another $id in the file',
     );
+  if (change.kind === 'attribute' && change.action === 'create' && change.members.type !== 'relationship')
+    knownType(change);
   const { fixed = [], fix } = actions[change.kind];
   const member = Object.keys(change.differences).find((one) => fixed.includes(one));
   if (member === undefined) return;

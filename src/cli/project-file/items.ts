@@ -23,7 +23,7 @@ export interface Item {
   readonly kind: Kind;
   /** The ids that lead to it: of a database, of a collection, its own. */
   readonly path: readonly string[];
-  /** ItemMembers that are not given are left as they are. */
+  /** Members that are not given are left as they are. */
   readonly members: ItemMembers;
 }
 

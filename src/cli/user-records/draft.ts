@@ -3,7 +3,7 @@ import { emailAddress } from '#src/contract/email-address.js';
 import { displayName, newId, phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import { type ImportedIdentity, type ImportedUser, labelList, preferences } from '#src/features/index.js';
 
-/** RowMembers of a row of any product. */
+/** Members of a row of any product. */
 export type RowMembers = Readonly<Record<string, unknown>>;
 
 /** A user as a file describes it, not yet validated. Absent members have the values of a new user. */
