@@ -4,7 +4,7 @@ import type { Item, ItemMembers, Kind } from './items.js';
 
 /** The password cannot be read again. It is set with the webhook, and with each other change of it. */
 const unreadable = ['authPassword'];
-/** ItemMembers that a file has as `env:NAME` or `file:PATH`. */
+/** Members that a file has as `env:NAME` or `file:PATH`. */
 export const secretMembers = ['clientSecret', ...unreadable];
 
 /** A difference between a project and its file. */
