@@ -313,7 +313,7 @@ test('a source that has changed since is found, and the copy begins again', asyn
   assertSame(await digests(target), await digests(source));
 });
 
-/** Starts a copy and kills it as soon as the target has so many rows. */
+/** Starts a copy and kills it when the target has that many rows. */
 async function killed(target: Installation, rows: number, more: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [join(source.dir, 'bin/svc'), 'db', 'copy', '--to', '-', ...more], {
     ...{ cwd: source.dir, env: source.env, stdio: ['pipe', 'ignore', 'ignore'] },

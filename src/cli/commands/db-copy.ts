@@ -114,7 +114,7 @@ const emptyOne = 'name a new file, or a new database made with createdb; a copy 
 /** Rows that are copied and verified in a second, by measurement: a rough value for the plan. */
 const rowsPerSecond = 8000;
 
-/** Shows what the copy will take. Returns the estimated number of rows. */
+/** Shows the plan of the copy. Returns the estimated number of rows. */
 async function planned(
   { driver, config }: Runtime,
   loaded: LoadedConfig,

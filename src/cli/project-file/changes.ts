@@ -77,7 +77,7 @@ export function changeLines(changes: readonly Change[]): string[] {
   ]);
 }
 
-/** Where a new provider or webhook sends secrets and data. */
+/** The addresses of a new provider or webhook. */
 function calledBy({ members }: Change): string[] {
   const addresses = ['issuer', 'tenant', 'metadataUrl', 'ssoUrl', 'url'].filter(
     (member) => members[member] !== undefined,

@@ -163,7 +163,7 @@ function traceEgress(egress: Egress): Egress {
   };
 }
 
-/** The only header of the trace that receivers get: `tracestate` and `baggage` come from whoever called this service. */
+/** The only trace header for receivers, because callers control `tracestate` and `baggage`. */
 function traceparentOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`;

@@ -19,7 +19,7 @@ const creationTime = z.iso
   .nullish()
   .transform((text) => (text ? new Date(text).toISOString() : undefined));
 
-/** The time of creation of a user who comes from elsewhere, under both of its names. */
+/** The creation time of an imported user, under both of its names. */
 export const creationTimes = { registration: creationTime, $createdAt: creationTime } as const;
 
 /** Members of a new user from a request with `creationTimes`. */
