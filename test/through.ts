@@ -18,12 +18,13 @@ const haproxy = {
   'measures, counts, limits or delays what one process does': [
     ...['audit/reading', 'documents/graphql-limits', 'documents/known-totals', 'documents/list-time'],
     ...['documents/populate', 'documents/scans', 'documents/transaction-charges', 'features/headers'],
-    ...['features/login-kinds', 'features/login-shed', 'features/operations', 'feed/feed', 'oauth2/claims'],
+    ...['features/login-kinds', 'features/login-shed', 'features/operations', 'features/origins'],
+    ...['features/origins-outage', 'feed/feed', 'files/previews', 'oauth2/claims'],
     ...['realtime/protocol', 'users/access', 'webhooks/long-bodies', 'webhooks/processes', 'webhooks/upkeep'],
   ],
   'reads the log, the directory or the recorded answers of one process, or changes what is inside it': [
     ...['audit/erased-files', 'documents/idempotency', 'documents/permission-hints', 'files/chunks', 'files/uploads'],
-    ...['oauth2/built-ins', 'teams/sdk', 'webhooks/state-log'],
+    ...['files/volume', 'oauth2/built-ins', 'teams/sdk', 'webhooks/state-log'],
   ],
   'sends malformed requests or addresses of clients, which HAProxy answers, corrects or replaces': [
     ...['features/client-address', 'features/cookies', 'features/http-edges', 'realtime/handshake'],
