@@ -8,6 +8,14 @@ export interface Binding {
   readonly isPosted: boolean;
 }
 
+/** A page as HTML, and the nonce required for its scripts and styles. */
+export interface HtmlPage {
+  readonly html: string;
+  readonly nonce: string;
+  /** Origins that its forms may be sent to besides the service; absent if it has no forms. */
+  readonly formTargets?: readonly string[];
+}
+
 /** The browser of a request that opens an address. */
 export interface Browser {
   /**
@@ -15,6 +23,8 @@ export interface Browser {
    * envelope is returned.
    */
   leadErrorsTo(page: URL): void;
+  /** Shows a further error of this request as this page, which contains its message. */
+  showErrorAs(page: HtmlPage): void;
   /** Sets the page of the application that the login ends at; earlier pages of the service link to it. */
   endAt(page: URL): void;
   /** Sets the binding cookie of a login that starts. */
@@ -24,7 +34,13 @@ export interface Browser {
 }
 
 /** For callers without a browser, such as commands. */
-export const noBrowser: Browser = { leadErrorsTo: () => {}, endAt: () => {}, bind: () => {}, takeBinding: () => null };
+export const noBrowser: Browser = {
+  leadErrorsTo: () => {},
+  showErrorAs: () => {},
+  endAt: () => {},
+  bind: () => {},
+  takeBinding: () => null,
+};
 
 /** A response that redirects the browser to another address (RFC 9110 §15.4.3). */
 export class Redirect {

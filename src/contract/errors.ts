@@ -257,6 +257,10 @@ export interface FailureOptions {
   readonly members?: Readonly<Record<string, unknown>>;
   /** Returned to the refused caller as a member of the envelope and as the session cookie. */
   readonly pendingSession?: PendingSession;
+  /** The second factors that the refused user has, for the page that asks for one. */
+  readonly secondFactors?: readonly string[];
+  /** A finer cause, for pages that name it in the user's language. */
+  readonly detail?: string;
   /** The permission that the caller lacks, for the log only. */
   readonly missing?: string | undefined;
   /** The private reason, for the log only. */
@@ -285,6 +289,8 @@ export class Failure extends Error {
   readonly members: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly pendingSession: PendingSession | undefined;
+  readonly secondFactors: readonly string[];
+  readonly detail: string | undefined;
   /** The permission that the caller lacks, for the log only. */
   readonly missing: string | undefined;
 
@@ -302,6 +308,8 @@ export class Failure extends Error {
     this.members = options.members ?? {};
     this.headers = options.headers ?? {};
     this.pendingSession = options.pendingSession;
+    this.secondFactors = options.secondFactors ?? [];
+    this.detail = options.detail;
     this.missing = options.missing;
   }
 }

@@ -13,7 +13,7 @@ import {
 } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import { asMeant, valueAt } from './as-meant.js';
-import type { Browser, Redirect } from './browser.js';
+import type { Browser, HtmlPage, Redirect } from './browser.js';
 import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
 import type { FileContent } from './file-content.js';
@@ -59,14 +59,6 @@ export const redirect = { kind: 'redirect' } as const;
 /** A redirect, or JSON of this shape with this status if there is no page to redirect to. */
 export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
   ({ kind: 'redirect', otherwise: { status, schema } }) as const;
-
-/** A page as HTML, and the nonce required for its scripts and styles. */
-export interface HtmlPage {
-  readonly html: string;
-  readonly nonce: string;
-  /** Origins that its forms may be sent to besides the service; absent if it has no forms. */
-  readonly formTargets?: readonly string[];
-}
 
 /** An image with its media type. */
 export interface Image {

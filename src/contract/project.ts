@@ -5,6 +5,13 @@ import { type Instant, required, visibleText } from './shapes.js';
 /** A sentence on a page. */
 const sentence = visibleText(300).nullable().default(null);
 
+/** A colour of the pages. */
+const color = z
+  .string()
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #0a7f5a')
+  .nullable()
+  .default(null);
+
 /** An https address that a page links to; `{language}` is replaced with the language of the page. */
 const link = visibleText(500).refine(isWebAddress, 'must be an https URL').nullable().default(null);
 
@@ -86,16 +93,25 @@ export const projectSettings = z.object({
     .nullable()
     .default(null)
     .describe('Name on the pages to sign in with and in messages; null: the name of the project'),
-  'pages.color': z
-    .string()
-    .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #0a7f5a')
-    .nullable()
-    .default(null)
-    .describe('Colour of buttons and links on these pages; text in it gets darker or lighter until it can be read'),
+  'pages.color': color.describe(
+    'Colour of buttons and links on these pages; text in it gets darker or lighter until it can be read',
+  ),
+  'pages.background': color.describe('Colour behind these pages, which is darkened in dark mode; null: grey'),
+  'pages.theme': z
+    .enum(['auto', 'light', 'dark'])
+    .default('auto')
+    .describe('Light or dark pages; auto: as the browser asks'),
+  'pages.radius': z.enum(['none', 'small', 'medium', 'large']).default('medium').describe('How round corners are'),
+  'pages.font': z
+    .enum(['system', 'rounded', 'serif', 'mono'])
+    .default('system')
+    .describe('Kind of font, of those that the device of the user has'),
   'pages.intro': sentence.describe('A sentence on the pages to sign in and to sign up'),
   'pages.intro.de': sentence.describe('The same on German pages; null: pages.intro'),
   'pages.intro.es': sentence.describe('The same on Spanish pages; null: pages.intro'),
-  'pages.terms': link.describe('https URL of the terms of service; {language} in it becomes en, de or es'),
+  'pages.intro.fr': sentence.describe('The same on French pages; null: pages.intro'),
+  'pages.intro.pt': sentence.describe('The same on Portuguese pages; null: pages.intro'),
+  'pages.terms': link.describe('https URL of the terms of service; {language} in it becomes en, de, es, fr or pt'),
   'pages.privacy': link.describe('https URL of the privacy policy, likewise'),
   'signup.hideExisting': z
     .boolean()

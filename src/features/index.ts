@@ -44,6 +44,7 @@ export {
   verifyDelivery,
   webhooksApi,
 } from './events/webhooks/index.js';
+export { hostedErrorAddress } from './identity/hosted-pages/index.js';
 export { linkTo } from './identity/one-time-secrets/index.js';
 export { toProvider } from './identity/providers/index.js';
 export { sessionShape, toSession } from './identity/sessions/index.js';

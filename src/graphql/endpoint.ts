@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { declare, type HtmlPage, implement, type Operation, rawJson } from '#src/contract/operation.js';
+import type { HtmlPage } from '#src/contract/browser.js';
+import { declare, implement, type Operation, rawJson } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { lazy } from '#src/platform/runtime/lazy.js';

@@ -1,5 +1,4 @@
 import { Failure } from '#src/contract/errors.js';
-import { linkTo } from '#src/features/index.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import { isGone } from '#src/platform/db/lane.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
@@ -7,6 +6,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Cookies } from './cookies.js';
+import { writePage } from './reply.js';
 import type { RequestContext } from './request-context.js';
 import type { ResultPages } from './result-pages.js';
 
@@ -55,11 +55,14 @@ function write(deps: Deps, context: RequestContext, error: unknown): void {
     cookies.open(context, context.project, pendingSession.secret, Math.max(0, life));
   }
   for (const [name, value] of Object.entries(failure.headers)) response.set(name, value);
+  if (context.errorPage !== undefined) {
+    writePage(response, context.errorPage);
+    return;
+  }
   const page = context.failurePage ?? resultPages.failed(context);
   if (page !== undefined) {
-    // The error is put into the URL of the page, which must not contain secrets. So the pending session is sent in the cookie only.
     ctx.status = redirectStatus;
-    response.set('Location', linkTo(page, { error: JSON.stringify({ message, type, code: status }) }));
+    response.set('Location', resultPages.errorAddress(page, failure));
     response.body = [];
     return;
   }

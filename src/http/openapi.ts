@@ -246,7 +246,8 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
           errorResponses.refer(code, types, {
             json: also(code),
             mediaType: declaration.mediaType,
-            isPage: reply.kind === 'page',
+            // A refused form is answered with its page.
+            isPage: reply.kind === 'page' || declaration.form === true,
           }),
         ]),
       ),

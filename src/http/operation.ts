@@ -145,6 +145,9 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
       leadErrorsTo: (page) => {
         context.failurePage = page;
       },
+      showErrorAs: (page) => {
+        context.errorPage = page;
+      },
       endAt: (page) => {
         context.successPage = page;
       },

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { HtmlPage } from '#src/contract/browser.js';
 import { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
-import { declare, type HtmlPage, implement, type Operation, page } from '#src/contract/operation.js';
+import { declare, implement, type Operation, page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';

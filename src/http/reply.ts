@@ -1,7 +1,7 @@
-import { Redirect } from '#src/contract/browser.js';
+import { type HtmlPage, Redirect } from '#src/contract/browser.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Declaration, HtmlPage, Image } from '#src/contract/operation.js';
+import type { Declaration, Image } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
@@ -134,7 +134,8 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
   }
 }
 
-function writePage(response: RequestContext['response'], page: HtmlPage): void {
+/** Answers with a page and its Content Security Policy. */
+export function writePage(response: RequestContext['response'], page: HtmlPage): void {
   response.set('Content-Type', 'text/html; charset=utf-8');
   response.set('Content-Security-Policy', pagePolicy(page));
   // With `no-referrer` browsers also hide the origin of a form, which is needed to detect foreign forms.

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type { WireActor } from '#src/contract/actor.js';
+import type { HtmlPage } from '#src/contract/browser.js';
 import type { Failure } from '#src/contract/errors.js';
 import type { EventStream } from '#src/contract/event-stream.js';
 import type { LimitName } from '#src/contract/limits.js';
@@ -68,6 +69,8 @@ export class RequestContext {
   file: { readonly stream: Readable | undefined; readonly leave: () => void } | undefined;
   /** The page of the application that errors redirect to, if any. */
   failurePage: URL | undefined;
+  /** The page that shows the error, if the handler has rendered one. */
+  errorPage: HtmlPage | undefined;
   /** The page of the application that a login redirects to, if any. */
   successPage: URL | undefined;
 

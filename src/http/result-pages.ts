@@ -1,6 +1,7 @@
 import Negotiator from 'negotiator';
 import type { Failure } from '#src/contract/errors.js';
 import { addressBelow } from '#src/contract/web-address.js';
+import { hostedErrorAddress, linkTo } from '#src/features/index.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { escapeHtml } from '#src/platform/templates/templates.js';
 import type { RequestContext } from './request-context.js';
@@ -11,6 +12,8 @@ export interface ResultPages {
   unshown(context: RequestContext, failure: Failure): string | undefined;
   /** The page for an error; undefined if the caller did not ask for HTML. */
   failed(context: RequestContext): URL | undefined;
+  /** The address that leads to a page and tells it of an error. It goes into the history of the browser, so it has no secrets. */
+  errorAddress(page: URL, failure: Failure): string;
   /** The page for a successful login; undefined if the caller did not ask for HTML. */
   done(context: RequestContext): URL | undefined;
 }
@@ -29,6 +32,12 @@ export function createResultPages({ baseUrl }: Pick<Config, 'baseUrl'>): ResultP
       return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${status}</title></head><body><h1>This page cannot be shown</h1><p>${escapeHtml(message)}</p></body></html>\n`;
     },
     failed: (context) => pageOf('failed', context),
+    errorAddress: (page, failure) => {
+      const { message, type, status: code } = failure;
+      return (
+        hostedErrorAddress(baseUrl, page, failure) ?? linkTo(page, { error: JSON.stringify({ message, type, code }) })
+      );
+    },
     done: (context) => pageOf('done', context),
   };
 }

@@ -1,4 +1,4 @@
-import type { HtmlPage } from '#src/contract/operation.js';
+import type { HtmlPage } from '#src/contract/browser.js';
 import type { Config } from '#src/platform/config/schema.js';
 
 /**

@@ -37,7 +37,7 @@ test('name, sentence and links stand on the pages, in the language of the browse
   });
   const english = (await shown()).html;
   assert.match(english, /<title>Sign in · Fruit &amp; Sons<\/title>/);
-  assert.match(english, /<p>Fresh every day\.<\/p>/);
+  assert.match(english, /<p class="intro">Fresh every day\.<\/p>/);
   assert.match(english, /<a href="https:\/\/fruit\.example\/en\/terms\?a=1&amp;b=2">Terms of service<\/a>/);
   assert.match(english, /<a href="https:\/\/fruit\.example\/privacy">Privacy policy<\/a>/);
   const german = (await shown('sign-in', 'de')).html;

@@ -44,7 +44,11 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
     },
     /** What the page says went wrong, or has happened. */
     get message(): string {
-      return decoded(/<p class="(?:error|notice)" role="(?:alert|status)">([^<]*)</.exec(page.html)?.[1] ?? '');
+      return decoded(
+        /<p class="(?:error|error alert|notice)"(?: id="[\w-]+")? role="(?:alert|status)">([^<]+)</.exec(
+          page.html,
+        )?.[1] ?? '',
+      );
     },
     get heading(): string {
       return decoded(/<h1>([^<]*)</.exec(page.html)?.[1] ?? '');
@@ -79,6 +83,8 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
       const location = new URL(response.headers.get('Location') ?? url, url);
       if (response.status === 302 && location.origin === base)
         return { response, location, ...(await browser.open(location)) };
+      // A refused form is shown again in the answer.
+      if (response.status >= 400) page = { url, html: await response.text(), headers: response.headers };
       return { response, location };
     },
   };

@@ -19,6 +19,13 @@ const page = (name: string) => `/v1/auth/${name}?${place}`;
 const password = 'a fine long password';
 const cookie = 'svc_main';
 
+/** The second factors that a page offers. */
+const offeredFactors = (html: string) => [
+  ...(html.includes('id="otp"') ? ['otp'] : []),
+  ...['email', 'phone'].filter((factor) => html.includes(`name="factor" value="${factor}"`)),
+  ...(html.includes('id="recovery"') ? ['recovery'] : []),
+];
+
 /** Who the browser's cookie is. */
 async function whoIs(browser: ReturnType<typeof createPlainBrowser>): Promise<string> {
   const client = createClient(target, { session: browser.jar.get(cookie) ?? 'none' });
@@ -43,10 +50,35 @@ test('sign-in: wrong and right, and wrong input is not in the address', async ()
   assert.ok(!browser.url.href.includes('wrong') && !browser.url.href.includes(email.split('@')[0] ?? email));
   assert.equal(browser.jar.get(cookie), undefined);
   await browser.submit({ email: 'no address', password: 'x' });
-  assert.match(browser.message, /missing or invalid/);
+  assert.match(browser.message, /Enter an email address/);
+  assert.match(browser.html, /name="email"[^>]* value="no address"[^>]* aria-invalid="true"/);
   const { location } = await browser.submit({ email, password: right });
   assert.equal(location.href, success);
   assert.equal(await whoIs(browser), email);
+});
+
+test('a refused sign-up says what is wrong at its field, and keeps the rest', async () => {
+  const { email } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-up'));
+  const problemAt = (id: string) => browser.html.match(new RegExp(`id="${id}-problem" role="alert">([^<]+)<`))?.[1];
+  const other = aContact('email');
+  for (const [given, field, problem] of [
+    [{ email, password }, 'email', /already an account/],
+    [{ email: other, password: 'short' }, 'password', /at least 8 characters/],
+    [{ email: other, password: 'password123' }, 'password', /most common/],
+    [{ email: other, password: other }, 'password', /own name or address/],
+  ] as const) {
+    const { response } = await browser.submit({ name: 'Anna "B" <C>', ...given });
+    assert.ok([400, 409].includes(response.status));
+    assert.match(problemAt(field) ?? '', problem);
+    assert.match(browser.html, /name="name"[^>]* value="Anna &quot;B&quot; &lt;C&gt;"/);
+    assert.ok(browser.html.includes(`value="${given.email}"`));
+    assert.ok(!browser.html.includes(given.password) || given.password === other);
+    assert.doesNotMatch(browser.url.href, /error|Anna|%7B/);
+  }
+  const { location } = await browser.submit({ name: 'Anna', email: other, password });
+  assert.equal(location.href, success);
 });
 
 test('without an address to lead to, the page itself says that it is done', async () => {
@@ -62,7 +94,7 @@ test('with the second factor on, the page asks for it', async () => {
   const browser = createPlainBrowser(target);
   await browser.open(page('sign-in'));
   await browser.submit({ email: anna.email, password: anna.password });
-  assert.equal(browser.heading, 'Second factor');
+  assert.equal(browser.heading, 'Confirm that it is you');
   const pending = browser.jar.get(cookie);
   await browser.submit({ otp: '000000' });
   assert.match(browser.message, /wrong/);
@@ -85,6 +117,7 @@ test('a second factor by mail or SMS after a first factor of another kind', asyn
     const browser = createPlainBrowser(target);
     await browser.open(page('sign-in'));
     await browser.submit({ email, password: right });
+    assert.deepEqual(offeredFactors(browser.html), ['otp', 'email', 'phone', 'recovery']);
     await browser.submit({ factor }, {}, 'challenge');
     assert.match(browser.message, /on its way/);
     await browser.submit({ otp: '000000' });
@@ -98,6 +131,10 @@ test('a second factor by mail or SMS after a first factor of another kind', asyn
   const browser = createPlainBrowser(target);
   await browser.open(page('sign-in'));
   await browser.submit({ email: plain.email, password: plain.password });
+  assert.deepEqual(offeredFactors(browser.html), ['otp', 'recovery']);
+  // An address without the factors offers all.
+  await browser.open(page('second-factor'));
+  assert.deepEqual(offeredFactors(browser.html), ['otp', 'email', 'phone', 'recovery']);
   await browser.submit({ factor: 'email' }, {}, 'challenge');
   assert.match(browser.message, /no confirmed email address/);
 });
@@ -109,7 +146,8 @@ test('a code by SMS logs in, by a number as people write it', async () => {
   assert.match(browser.html, /href="phone\?/);
   await browser.open(page('phone'));
   await browser.submit({ phone: '0151 23' });
-  assert.match(browser.message, /missing or invalid/);
+  assert.match(browser.message, /with its country code/);
+  assert.match(browser.html, /name="phone"[^>]* value="0151 23"/);
   await browser.submit({
     phone: `00${phone.slice(1, 2)} (${phone.slice(2, 5)}) ${phone.slice(5, 8)}-${phone.slice(8)}`,
   });
@@ -169,7 +207,7 @@ test('an invitation logs in and joins the team; with the second factor on, after
     assert.equal(browser.heading, 'You are invited to a team');
     const first = await browser.submit({});
     if (email === guarded.email) {
-      assert.equal(browser.heading, 'Second factor');
+      assert.equal(browser.heading, 'Confirm that it is you');
       await browser.submit({ otp: guarded.app.nextCode() });
       assert.equal(browser.heading, 'You are invited to a team');
       assert.equal((await browser.submit({})).location.href, success);
@@ -213,7 +251,7 @@ test('a lost password is replaced, and a short one is refused without spending t
   assert.match(browser.message, /on its way/);
   await browser.open(await linkOf(target, email, 'recovery'));
   await browser.submit({ password: 'short' });
-  assert.match(browser.message, /too short/);
+  assert.match(browser.message, /at least 8 characters/);
   await browser.submit({ password });
   assert.deepEqual([browser.url.pathname, browser.jar.size], ['/v1/auth/sign-in', 0]);
   assert.match(browser.message, /changed/);
@@ -309,12 +347,12 @@ test('pages run nothing but their own, and repeat nothing of their address that 
 
 test('pages speak the language of the browser', async () => {
   const seen: string[] = [];
-  for (const language of ['de-AT, en;q=0.5', 'es', 'fr']) {
+  for (const language of ['de-AT, en;q=0.5', 'es', 'fr-CA', 'pt-BR', 'ja']) {
     const browser = createPlainBrowser(target, { 'Accept-Language': language });
     await browser.open(page('sign-in'));
     seen.push(`${browser.heading} ${/<html lang="(\w+)">/.exec(browser.html)?.[1]}`);
   }
-  assert.deepEqual(seen, ['Anmelden de', 'Iniciar sesión es', 'Sign in en']);
+  assert.deepEqual(seen, ['Anmelden de', 'Iniciar sesión es', 'Connexion fr', 'Entrar pt', 'Sign in en']);
 });
 
 test('programs that send the forms get the described errors', async () => {

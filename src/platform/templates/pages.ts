@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { HtmlPage } from '#src/contract/operation.js';
+import type { HtmlPage } from '#src/contract/browser.js';
 import type { Random } from '../crypto/random.js';
 import { lazy } from '../runtime/lazy.js';
 import { packageFile } from '../runtime/package-root.js';
@@ -19,8 +19,8 @@ interface Composition {
 
 /** Pages for people, served by the service itself. */
 export interface Pages {
-  /** Renders a part of a page. */
-  fragment(name: string, values: Values): Promise<string>;
+  /** Renders a part of a page. `fragments` are values that are HTML already. */
+  fragment(name: string, values: Values, fragments?: Values): Promise<string>;
   /** Replaces each `{{name}}` of the page with its value, as text; `{{nonce}}` is the nonce of its scripts and styles. */
   render(name: string, values: Values, composition?: Composition): Promise<HtmlPage>;
 }
@@ -43,7 +43,7 @@ export function createPages(random: Random): Pages {
     return fillIn(pieces, all, (value, named) => (Object.hasOwn(fragments, named) ? value : escapeHtml(value)));
   };
   return {
-    fragment: (name, values) => fill(name, values),
+    fragment: fill,
     render: async (name: string, values: Values, composition: Composition = {}): Promise<HtmlPage> => {
       const nonce = random.bytes(16).toString('base64url');
       const locals = { ...values, nonce };

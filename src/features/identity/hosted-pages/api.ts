@@ -10,13 +10,10 @@ const place = {
   project: z.string().max(36).default(''),
   success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
 } as const;
-const query = z.object({
+/** Query parameters of the pages. */
+export const pageQuery = z.object({
   ...place,
-  error: z
-    .string()
-    .max(4096)
-    .default('')
-    .meta({ description: 'What went wrong before: JSON with the type of an error' }),
+  error: z.string().max(64).catch('').meta({ description: 'What went wrong before: the type of an error' }),
   notice: z
     .enum(['sent', 'sentSms', 'sentCode', 'changed', 'registered', 'signedOut', 'joined', 'addressRemoved', ''])
     .catch(''),
@@ -24,12 +21,20 @@ const query = z.object({
   userId: z.string().max(64).default(''),
   secret: z.string().max(256).default(''),
   challengeId: z.string().max(36).default(''),
+  factors: z.string().max(64).default('').meta({ description: 'The second factors of the user, with commas' }),
   teamId: z.string().max(36).default(''),
   membershipId: z.string().max(36).default(''),
 });
 
 // Pages ignore session cookies: they are the same for all visitors.
-const shown = { tag: 'pages', method: 'GET', project: false, auth: ['guest'], limit: 'none', query } as const;
+const shown = {
+  tag: 'pages',
+  method: 'GET',
+  project: false,
+  auth: ['guest'],
+  limit: 'none',
+  query: pageQuery,
+} as const;
 const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
 const imageSeconds = 86_400;
 
@@ -47,7 +52,7 @@ const post = {
 } as const;
 const login = { ...post, session: 'renews', limit: 'login' } as const;
 
-/** The hosted login pages and their forms. On an error, the browser is redirected back to the page. */
+/** The hosted login pages and their forms. A refused form is answered with its page, which shows the error. */
 export const hostedPagesApi = declare({
   signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
   signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
@@ -89,7 +94,7 @@ export const hostedPagesApi = declare({
     id: 'pages.magicURL',
     path: '/pages/magic-url',
     summary: 'Leads links of earlier mails to the page that mailed links lead to.',
-    query: query.pick({ project: true, userId: true, secret: true }),
+    query: pageQuery.pick({ project: true, userId: true, secret: true }),
     status: 302,
     reply: redirect,
     errors: ['project_not_found'],

@@ -8,9 +8,13 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
-import { hostedPagesApi } from './api.js';
+import { hostedPagesApi, pageQuery } from './api.js';
 import { createLogos } from './branding/logos.js';
-import { createViews } from './service.js';
+import type { Typed } from './fields.js';
+import { type PageName, pageAt } from './places.js';
+import { createViews, type ShowPage } from './service.js';
+
+export { hostedErrorAddress } from './places.js';
 
 interface Services {
   readonly projects: Projects;
@@ -21,6 +25,7 @@ interface Services {
 
 interface Deps extends Pick<Services, 'projects'>, Pick<Runtime, 'config'> {
   readonly byId: ReadonlyMap<string, Operation>;
+  readonly show: ShowPage;
 }
 
 type Handled<Name extends keyof typeof hostedPagesApi> = Call<(typeof hostedPagesApi)[Name]>;
@@ -33,9 +38,29 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' 
   const { projects } = services;
   const logos = createLogos(runtime);
   const byId = new Map(services.operations.map((operation) => [operation.declaration.id, operation]));
-  const deps: Deps = { projects, config, byId };
+  const show = createViews(runtime, { ...services, logos });
+  const deps: Deps = { projects, config, byId, show };
+  const page =
+    (name: PageName) =>
+    ({ query, request }: Pick<Handled<'signInPage'>, 'query' | 'request'>) =>
+      show(name, query, request.locale);
   const operations = implement(hostedPagesApi, {
-    ...createViews(runtime, { ...services, logos }),
+    signInPage: page('sign-in'),
+    signUpPage: page('sign-up'),
+    emailPage: page('email'),
+    phonePage: page('phone'),
+    codePage: page('code'),
+    linkPage: page('link'),
+    secondFactorPage: page('second-factor'),
+    recoveryPage: page('recovery'),
+    resetPage: page('reset'),
+    verifyPage: page('verify'),
+    verifiedPage: page('verified'),
+    removeAddressPage: page('remove-address'),
+    donePage: page('done'),
+    invitationPage: page('invitation'),
+    failedPage: page('failed'),
+    signOutPage: page('sign-out'),
     ...bind(deps, { signUp, sendEmail, sendSms, proveSecondFactor, sendChallenge, acceptInvitation, signOut }),
     magicUrlPage: async ({ query }) => {
       const { id: project } = await projects.current(query.project);
@@ -53,7 +78,39 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' 
     removeAddress: (call) =>
       submit(deps, call, 'account.deleteEmailVerification', call.body, 'sign-in', 'addressRemoved'),
   });
-  return { operations, logos };
+  return { operations: operations.map((operation) => shownAgain(deps, operation)), logos };
+}
+
+/** The operation of a form with its errors shown on the form's page, with what the user has typed. */
+function shownAgain(deps: Deps, operation: Operation): Operation {
+  if (operation.declaration.form !== true) return operation;
+  const handle: Operation['handle'] = async (call) => {
+    try {
+      return await operation.handle(call);
+    } catch (error) {
+      if (error instanceof Failure) await showRefused(deps, call as unknown as RefusedCall, error);
+      throw error;
+    }
+  };
+  return { ...operation, handle };
+}
+
+type RefusedCall = Submission & { readonly body: Typed };
+
+async function showRefused({ config, show }: Deps, call: RefusedCall, failure: Failure): Promise<void> {
+  const { project, query, body, request } = call;
+  // The page for the second factor is another one.
+  if (failure.type === 'user_more_factors_required' || !URL.canParse(query.failure)) return;
+  const address = new URL(query.failure);
+  const name = pageAt(config.baseUrl, address);
+  const given = pageQuery.safeParse(Object.fromEntries(address.searchParams));
+  if (name === undefined || !given.success) return;
+  const { name: typedName, email, phone } = body;
+  const typed = Object.fromEntries(
+    Object.entries({ name: typedName, email, phone }).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const place = { ...given.data, project: project.id, success: query.success };
+  request.browser.showErrorAs(await show(name, place, request.locale, { failure, typed }));
 }
 
 async function signUp(deps: Deps, call: Handled<'signUp'>) {

@@ -11,7 +11,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isAhead, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { createDeviceReader } from '../../events/index.js';
-import { type SecondFactor, secondFactors } from '../factors/index.js';
+import { channelOf, type SecondFactor, secondFactors } from '../factors/index.js';
 import { alertOfLogin } from './alerts.js';
 import type { SessionEnding } from './end.js';
 import { type SessionReader, sessionRecord, sessionSecretOf } from './records.js';
@@ -51,7 +51,7 @@ async function open(deps: Deps, unit: Unit, project: Project, account: UserRecor
   const factor = replaces === undefined ? await factors.checkLogin(unit, project, current, login) : 'enough';
   if (replaces !== undefined) await ending.close(unit, project, replaces);
   await ending.endPresented(unit, project, login.request.presentedSession);
-  if (factor === 'lacking') return openPending(deps, unit, project, account.id, login);
+  if (factor === 'lacking') return openPending(deps, unit, project, current, login);
   return openFull(deps, unit, project, current, login, factor === 'enough' ? undefined : factor);
 }
 
@@ -70,7 +70,14 @@ async function complete(
 }
 
 /** Opens a pending session for the second factor and throws Failure `user_more_factors_required` with its secret. */
-async function openPending(deps: Deps, unit: Unit, project: Project, userId: string, login: Login): Promise<never> {
+async function openPending(
+  deps: Deps,
+  unit: Unit,
+  project: Project,
+  account: UserRecord,
+  login: Login,
+): Promise<never> {
+  const userId = account.id;
   await makeRoom(deps, unit, project, await deps.reader.pending(unit, project, userId));
   const expire = instantOf(millisecondsOf(unit.now) + pendingSeconds.session * 1000);
   const state = { expire, mfaUpdatedAt: null, pending: true };
@@ -80,8 +87,11 @@ async function openPending(deps: Deps, unit: Unit, project: Project, userId: str
     userId,
     payload: { userId, provider: login.provider, ip: login.request.ip },
   });
+  const usable = await deps.factors.usable(unit, project, account);
+  const channel = channelOf(login.factors);
   throw unit.refuse('user_more_factors_required', {
     pendingSession: { userId, secret, expire: toWireInstant(expire) },
+    secondFactors: secondFactors.filter((factor) => usable[factor] && factor !== channel),
   });
 }
 

@@ -40,7 +40,8 @@ export function createPasswordPolicy({
     const { dictionary } = await import('@zxcvbn-ts/language-common');
     return new Set(dictionary['passwords-common']);
   });
-  const violation = (message: string) => new Failure('password_policy_violation', { message });
+  const violation = (detail: 'short' | 'common' | 'own' | 'breached', message: string) =>
+    new Failure('password_policy_violation', { message, detail });
 
   /** k-anonymity: only five characters of the SHA-1 leave the process, and the response is padded. */
   const isBreached = async (password: string): Promise<boolean> => {
@@ -74,15 +75,15 @@ export function createPasswordPolicy({
     check: async (password, owner) => {
       const length = [...password].length;
       if (length < config.passwordMinLength)
-        throw violation(`The password must have at least ${config.passwordMinLength} characters.`);
+        throw violation('short', `The password must have at least ${config.passwordMinLength} characters.`);
       const lower = password.toLowerCase();
-      if ((await common.get()).has(lower)) throw violation('This password is one of the most common ones.');
+      if ((await common.get()).has(lower)) throw violation('common', 'This password is one of the most common ones.');
       const own = [owner.email?.split('@')[0], owner.email, owner.name, owner.projectName];
       if (own.some((value) => value !== undefined && value !== null && value !== '' && value.toLowerCase() === lower)) {
-        throw violation('The password must not be your own name or address.');
+        throw violation('own', 'The password must not be your own name or address.');
       }
       if (config.breachCheck !== 'off' && (await isBreached(password))) {
-        throw violation('This password is known from a data breach.');
+        throw violation('breached', 'This password is known from a data breach.');
       }
     },
   };

@@ -24,6 +24,28 @@ const defaultPalette: Palette = {
   dark: { text: '#93b4ff', fill: '#93b4ff', onFill: '#10131a' },
 };
 
+/** The colour behind the pages and a readable colour of text on it. */
+interface Backdrop {
+  readonly page: string;
+  readonly onPage: string;
+}
+
+const defaultBackdrop: Readonly<Record<'light' | 'dark', Rgb>> = { light: [244, 245, 247], dark: [20, 23, 27] };
+/** Share of the default dark background in the colour of a project in dark mode. */
+const darkShare = 0.85;
+
+/** Backgrounds for the colour of a project, `#rrggbb`: as it is in light mode, and darkened in dark mode. */
+export function backdropsOf(color: string | null): Readonly<Record<'light' | 'dark', Backdrop>> {
+  const given = color === null ? undefined : parse(color);
+  const light = given ?? defaultBackdrop.light;
+  const dark = given === undefined ? defaultBackdrop.dark : mix(given, defaultBackdrop.dark, darkShare);
+  const backdrop = (rgb: Rgb): Backdrop => ({
+    page: print(rgb),
+    onPage: print(contrast(rgb, black) >= contrast(rgb, white) ? black : white),
+  });
+  return { light: backdrop(light), dark: backdrop(dark) };
+}
+
 /** Accent colours for the colour of a project, `#rrggbb`. Buttons use it unchanged; text is darkened or lightened until it is readable. */
 export function paletteOf(color: string | null): Palette {
   const rgb = color === null ? undefined : parse(color);

@@ -1,6 +1,6 @@
-import { Redirect } from '#src/contract/browser.js';
+import { type HtmlPage, Redirect } from '#src/contract/browser.js';
 import { Failure } from '#src/contract/errors.js';
-import { auditContextOf, type Call, type HtmlPage, implement } from '#src/contract/operation.js';
+import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';

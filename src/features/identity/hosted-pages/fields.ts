@@ -1,0 +1,115 @@
+import type { Runtime } from '#src/platform/index.js';
+import type { PageName } from './places.js';
+import type { FieldName, Problem } from './problem.js';
+import type { PageTexts } from './texts/en.js';
+
+/** Input that a refused form shows again. Passwords and codes are typed anew. */
+export type Typed = Readonly<Partial<Record<'name' | 'email' | 'phone', string>>>;
+
+/** The fields of a page, in their order, by the placeholders of its template. */
+const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
+  'sign-in': ['emailField', 'passwordField'],
+  'sign-up': ['nameField', 'emailField', 'newPasswordField'],
+  email: ['emailField'],
+  phone: ['phoneField'],
+  code: ['codeField'],
+  'second-factor': ['otpField', 'recoveryField'],
+  recovery: ['emailField'],
+  reset: ['newPasswordField'],
+};
+
+type Placeholder = keyof typeof kinds;
+
+interface FieldKind {
+  readonly id: string;
+  readonly name: FieldName;
+  readonly label: keyof PageTexts;
+  /** Attributes of a plain field; a password field has its own template. */
+  readonly input?: {
+    readonly type: string;
+    readonly inputmode: string;
+    readonly autocomplete: string;
+    readonly maxlength: string;
+    readonly required?: string;
+  };
+  readonly autocomplete?: string;
+}
+
+/** The longest secret, which may be pasted with spaces. */
+const secretLength = '256';
+const code = { type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: secretLength } as const;
+const kinds = {
+  nameField: {
+    id: 'name',
+    name: 'name',
+    label: 'name',
+    input: { type: 'text', inputmode: 'text', autocomplete: 'name', maxlength: '128', required: '' },
+  },
+  emailField: {
+    id: 'email',
+    name: 'email',
+    label: 'email',
+    input: { type: 'email', inputmode: 'email', autocomplete: 'username webauthn', maxlength: '320' },
+  },
+  phoneField: {
+    id: 'phone',
+    name: 'phone',
+    label: 'phone',
+    input: { type: 'tel', inputmode: 'tel', autocomplete: 'tel', maxlength: '40' },
+  },
+  codeField: { id: 'code', name: 'secret', label: 'code', input: code },
+  otpField: { id: 'otp', name: 'otp', label: 'otp', input: code },
+  recoveryField: {
+    id: 'recovery',
+    name: 'otp',
+    label: 'recoveryCode',
+    input: { type: 'text', inputmode: 'text', autocomplete: 'off', maxlength: secretLength },
+  },
+  passwordField: { id: 'password', name: 'password', label: 'password', autocomplete: 'current-password' },
+  newPasswordField: { id: 'password', name: 'password', label: 'newPassword', autocomplete: 'new-password' },
+} as const satisfies Readonly<Record<string, FieldKind>>;
+
+/** Values of a page that its fields need. */
+interface FieldsOfPage {
+  readonly name: PageName;
+  readonly texts: PageTexts;
+  readonly typed: Typed;
+  readonly problem: Problem | undefined;
+  readonly link: string;
+  readonly passwordLength: number;
+}
+
+/** Renders the fields of a page as fragments. The field with the problem, or the first one that is empty, has the focus. */
+export async function renderFields(
+  pages: Runtime['pages'],
+  { name: page, texts, typed, problem, link, passwordLength }: FieldsOfPage,
+): Promise<Record<string, string>> {
+  const shown = fieldsOf[page] ?? [];
+  const wrong = shown.find((one) => kinds[one].name === problem?.field);
+  const empty = shown.find((one) => !Object.hasOwn(typed, kinds[one].name));
+  const rendered = shown.map(async (placeholder) => {
+    const { id, name, label, ...kind }: FieldKind = kinds[placeholder];
+    const values = {
+      id,
+      label: texts[label],
+      problem: problem?.field === name ? problem.text : '',
+      focus: placeholder === (wrong ?? empty) ? 'yes' : '',
+    };
+    const value = Object.hasOwn(typed, name) ? typed[name as keyof Typed] : '';
+    const html =
+      kind.input === undefined
+        ? await pages.fragment('fields/password', {
+            ...values,
+            autocomplete: kind.autocomplete ?? '',
+            forgotten: placeholder === 'passwordField' ? texts.forgotten : '',
+            link,
+            hint:
+              placeholder === 'newPasswordField' ? texts.passwordHint.replace('{count}', String(passwordLength)) : '',
+            show: texts.showPassword,
+            hide: texts.hidePassword,
+          })
+        : await pages.fragment('fields/text', { required: 'yes', ...kind.input, ...values, name, value: value ?? '' });
+    return [placeholder, html] as const;
+  });
+  return Object.fromEntries(await Promise.all(rendered));
+}

@@ -1,0 +1,48 @@
+import type { Failure } from '#src/contract/errors.js';
+import type { PageName } from './places.js';
+import type { PageTexts } from './texts/en.js';
+
+/** Fields of the forms, by the names of their inputs. */
+export type FieldName = 'name' | 'email' | 'phone' | 'password' | 'secret' | 'otp';
+
+/** A problem that a page shows: beside a field, or above the form. */
+export interface Problem {
+  readonly field?: FieldName | undefined;
+  readonly text: string;
+}
+
+/** Pages that a login at another site returns to. */
+const arrivals: readonly PageName[] = ['sign-in', 'failed'];
+/** Pages on which a user types a code. */
+const codePages: readonly PageName[] = ['code', 'second-factor'];
+const typedFields: readonly string[] = ['name', 'email', 'phone', 'password'] satisfies FieldName[];
+
+/** The problem for an error in the address of a page, such as of a login at another site. */
+export function problemOfType(name: PageName, type: string, texts: PageTexts): Problem | undefined {
+  if (type === '') return undefined;
+  if (type === 'user_invalid_token' && arrivals.includes(name)) return { text: texts.login_over };
+  // Users enter nothing on the way to this page, so the invalid value is in the application's URL that began the login.
+  if (type === 'general_argument_invalid' && name === 'failed') return { text: texts.application_faulty };
+  return { text: textOf(type, texts) };
+}
+
+/** The problem of a form that was refused, at the field that has to be corrected. */
+export function problemOfForm(name: PageName, failure: Failure, texts: PageTexts, passwordLength: number): Problem {
+  const { type, detail, problems } = failure;
+  if (type === 'user_already_exists') return { field: 'email', text: texts.user_already_exists };
+  if (type === 'password_policy_violation') {
+    const text = textOf(`password_${detail ?? ''}`, texts, texts.password_policy_violation);
+    return { field: 'password', text: text.replace('{count}', String(passwordLength)) };
+  }
+  if (type === 'user_invalid_token' && codePages.includes(name))
+    return { field: name === 'code' ? 'secret' : 'otp', text: texts.user_invalid_token };
+  const [problem] = problems;
+  const param = problem !== undefined && 'name' in problem ? problem.name : '';
+  if (type === 'general_argument_invalid' && typedFields.includes(param))
+    return { field: param as FieldName, text: textOf(`${param}_invalid`, texts) };
+  return problemOfType(name, type, texts) ?? { text: texts.failed };
+}
+
+function textOf(name: string, texts: PageTexts, otherwise = texts.failed): string {
+  return Object.hasOwn(texts, name) ? texts[name as keyof PageTexts] : otherwise;
+}
