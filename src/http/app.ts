@@ -46,7 +46,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
   const origins = createOriginChecks(runtime, features.projects);
   const limit = createRequestLimit(runtime, features.limits);
   const authentication = createRequestAuthentication(features, { cookies, origins, limit }, config.headerAliases);
-  const resultPages = createResultPages(config);
+  const resultPages = createResultPages(runtime);
   const reply = createReplyWriter(runtime, { cookies, resultPages });
   const files = createFileReply();
 

@@ -66,10 +66,9 @@ function write(deps: Deps, context: RequestContext, error: unknown): void {
     response.body = [];
     return;
   }
-  const html = resultPages.unshown(context, failure);
-  if (html !== undefined) {
-    response.set('Content-Type', 'text/html; charset=utf-8');
-    response.body = [html];
+  const unshown = resultPages.unshown(context, failure);
+  if (unshown !== undefined) {
+    writePage(response, unshown);
     return;
   }
   response.set('Content-Type', 'application/json; charset=utf-8');

@@ -1,15 +1,17 @@
 import Negotiator from 'negotiator';
+import type { HtmlPage } from '#src/contract/browser.js';
 import type { Failure } from '#src/contract/errors.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import { hostedErrorAddress, linkTo } from '#src/features/index.js';
-import type { Config } from '#src/platform/config/schema.js';
-import { escapeHtml } from '#src/platform/templates/templates.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { RequestContext } from './request-context.js';
+import { unshownPage } from './unshown-page.js';
 
 /** Pages that show results. */
 export interface ResultPages {
-  /** HTML for an error of a page, such as one of an unknown project; undefined if the caller did not ask for HTML. */
-  unshown(context: RequestContext, failure: Failure): string | undefined;
+  /** The page for an error of a page, such as one of an unknown project; undefined if the caller did not ask for HTML. */
+  unshown(context: RequestContext, failure: Failure): HtmlPage | undefined;
   /** The page for an error; undefined if the caller did not ask for HTML. */
   failed(context: RequestContext): URL | undefined;
   /** The address that leads to a page and tells it of an error. It goes into the history of the browser, so it has no secrets. */
@@ -19,7 +21,8 @@ export interface ResultPages {
 }
 
 /** Pages of the service that show the result of a link opened in a browser, if the application has no page for it. */
-export function createResultPages({ baseUrl }: Pick<Config, 'baseUrl'>): ResultPages {
+export function createResultPages({ config, random }: Pick<Runtime, 'config' | 'random'>): ResultPages {
+  const { baseUrl } = config;
   const pageOf = (name: 'failed' | 'done', context: RequestContext): URL | undefined => {
     const { project, operation, successPage } = context;
     if (project === undefined || operation?.declaration.reply.kind !== 'redirect') return undefined;
@@ -27,9 +30,9 @@ export function createResultPages({ baseUrl }: Pick<Config, 'baseUrl'>): ResultP
     return addressBelow(baseUrl, `auth/${name}`, { project: project.id, success: successPage?.href ?? '' });
   };
   return {
-    unshown: (context, { status, message }) => {
+    unshown: (context, failure) => {
       if (context.operation?.declaration.reply.kind !== 'page' || !asksForPage(context)) return undefined;
-      return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${status}</title></head><body><h1>This page cannot be shown</h1><p>${escapeHtml(message)}</p></body></html>\n`;
+      return unshownPage(failure, random.bytes(16).toString('base64url'), isOnLocalhost(baseUrl));
     },
     failed: (context) => pageOf('failed', context),
     errorAddress: (page, failure) => {
