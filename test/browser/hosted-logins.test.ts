@@ -26,7 +26,7 @@ test('a login by password and authenticator app', (t) =>
     await page.fill('[name=email]', email);
     await page.fill('[name=password]', password);
     await page.click('button.main');
-    assert.equal(await page.textContent('h1'), 'Second factor');
+    assert.equal(await page.textContent('h1'), 'Confirm that it is you');
     await page.fill('[name=otp]', app.nextCode());
     await page.click('button.main');
     assert.equal(await page.textContent('h1'), 'You are signed in');
@@ -69,7 +69,7 @@ test('a login at an identity provider, begun on the sign-in page, with the secon
       const logIn = async (address: string) => {
         await page.goto(address);
         if (address.includes('/sign-in?')) await page.click('a[href*="oauth2/corp"]');
-        assert.equal(await page.textContent('h1'), 'Second factor');
+        assert.equal(await page.textContent('h1'), 'Confirm that it is you');
         await page.fill('[name=otp]', user.app.nextCode());
         await page.click('button.main');
         assert.equal(await page.textContent('h1'), 'You are signed in');

@@ -16,6 +16,11 @@ const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
 /** Fails for what axe finds on a page, and for a page that is wider than the window. */
 async function examine(page: Page, address: string): Promise<void> {
   await page.goto(address);
+  await examineShown(page);
+}
+
+async function examineShown(page: Page): Promise<void> {
+  const address = page.url();
   await page.evaluate(axe);
   const found = (await page.evaluate('axe.run()')) as AxeResults;
   const problems = found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
@@ -26,6 +31,7 @@ async function examine(page: Page, address: string): Promise<void> {
 for (const [width, colorScheme, color] of [
   [360, 'light', '#ffe600'],
   [360, 'dark', '#1a0033'],
+  [768, 'light', '#0a7f5a'],
   [1280, 'light', '#e0ffe0'],
   [1280, 'dark', '#ff00aa'],
 ] as const) {
@@ -39,6 +45,13 @@ for (const [width, colorScheme, color] of [
         const english = await (await fresh(options)).newPage();
         for (const { path } of hostedPages) await examine(english, `${endpoint}/auth/${path}`);
         await examine(english, endpoint);
+        await english.goto(`${endpoint}/auth/sign-up?project=main`);
+        await english.fill('#email', 'anna@mail.example');
+        await english.fill('#password', 'short');
+        await english.click('button.main');
+        await english.waitForSelector('#password-problem:not(:empty)');
+        await examineShown(english);
+        await examine(english, `${endpoint}/auth/sign-in?project=unknown`);
         await brand(service, color);
         const german = await (await fresh({ ...options, locale: 'de-DE' })).newPage();
         for (const { path } of hostedPages) {

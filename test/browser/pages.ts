@@ -5,7 +5,7 @@ import { changeSettings } from '../harness/project.js';
 import { addProvider } from '../oauth2/setup.js';
 
 /** What follows the address of a page when a form is refused. */
-export const error = (type: string) => `&error=${encodeURIComponent(JSON.stringify({ message: '', type, code: 401 }))}`;
+export const error = (type: string) => `&error=${type}`;
 const link = '&userId=somebody&secret=something';
 
 /** The pages below `/v1/auth/`, by the names of their pictures. */

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
+import { addProvider } from '../oauth2/setup.js';
 import { hostedScene } from './hosted.js';
 import { brand, hostedPages, withProvider } from './pages.js';
 
 const folder = join(root, 'docs/pictures');
+const client = { clientId: 'shop', clientSecret: 'a secret' };
 
 test('pictures of every hosted page', (t) =>
   hostedScene(
@@ -15,6 +17,7 @@ test('pictures of every hosted page', (t) =>
     async ({ service, endpoint, fresh }) => {
       mkdirSync(folder, { recursive: true });
       await withProvider(service);
+      for (const key of ['google', 'github']) await addProvider(service, { key, kind: 'oauth2', config: client });
       const [light, dark] = await Promise.all(
         (['light', 'dark'] as const).map(async (colorScheme) => {
           const browser = await fresh({ viewport: { width: 360, height: 640 }, colorScheme });

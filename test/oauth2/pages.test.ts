@@ -106,7 +106,7 @@ for (const given of [{ success }, {}] as const) {
     const pending = visited.browser.cookie(cookieName) ?? '';
     (await createClient(target, { session: pending }).get('/account')).refused(401, 'user_more_factors_required');
     const page = await shown(visited);
-    assert.equal(page.heading, 'Second factor');
+    assert.equal(page.heading, 'Confirm that it is you');
     await page.submit({ otp: '000000' });
     assert.match(page.message, /wrong/);
     const { location } = await page.submit({ otp: user.app.nextCode() });
@@ -121,10 +121,10 @@ test('begun on the sign-in page, a login with the second factor on comes back to
   idp.user = aSomebody({ email: user.email });
   const page = createPlainBrowser(target);
   await page.open(`/v1/auth/sign-in?project=main&success=${encodeURIComponent(success)}`);
-  const [, href = ''] = /<a class="button" href="([^"]*oauth2[^"]*)"/.exec(page.html) ?? [];
+  const [, href = ''] = /<a class="button provider" href="([^"]*oauth2[^"]*)"/.exec(page.html) ?? [];
   const visited = await visit(href.replaceAll('&amp;', '&'), createBrowser(target), { Referer: page.url.href });
   const factor = await shown(visited);
-  assert.equal(factor.heading, 'Second factor');
+  assert.equal(factor.heading, 'Confirm that it is you');
   assert.equal((await factor.submit({ otp: user.app.nextCode() })).location.href, success);
   assert.equal(await emailOf(factor.jar.get(cookieName)), user.email);
 });
