@@ -14,6 +14,10 @@ export interface HtmlPage {
   readonly nonce: string;
   /** Origins that its forms may be sent to besides the service; absent if it has no forms. */
   readonly formTargets?: readonly string[];
+  /** True if it frames other pages of the service. */
+  readonly hasFrames?: true;
+  /** True for the HTML of a mail: shown in a frame of the service, without scripts, with styles of its own. */
+  readonly isMail?: true;
 }
 
 /** The browser of a request that opens an address. */

@@ -77,11 +77,16 @@ const guestRoles = ['any', 'guests'] as const;
 
 /** The roles of a caller; server keys need none. */
 export function rolesOf(actor: WireActor): readonly string[] {
-  if (actor.kind !== 'user') return guestRoles;
-  const before = rolesOfUsers.get(actor.account);
+  return rolesOfAccount(actor.kind === 'user' ? actor.account : undefined);
+}
+
+/** The roles of a user; of a guest if undefined. */
+export function rolesOfAccount(account: UserRecord | undefined): readonly string[] {
+  if (account === undefined) return guestRoles;
+  const before = rolesOfUsers.get(account);
   if (before !== undefined) return before;
-  const roles = rolesOfUser(actor.account);
-  rolesOfUsers.set(actor.account, roles);
+  const roles = rolesOfUser(account);
+  rolesOfUsers.set(account, roles);
   return roles;
 }
 

@@ -25,6 +25,7 @@ export {
   shownAttributes,
   typeNames,
 } from './data/databases/index.js';
+export { documentsApi } from './data/documents/api.js';
 export {
   type AdvisedScan,
   documentShape,
@@ -53,7 +54,13 @@ export { membershipShape, membershipsApi, teamShape, teamsApi } from './identity
 export type { ExportedUser, ImportedIdentity, ImportedUser } from './identity/user-transfer/index.js';
 export { labelList, passwordText, preferences, toUser, userShape } from './identity/users/index.js';
 export type { ListedMail, ShownMail } from './installation/courier/index.js';
-export { createTexts, lintTexts, messageNames, sampleVariables } from './installation/courier/index.js';
+export {
+  createTexts,
+  lintTexts,
+  mailboxSeconds,
+  messageNames,
+  sampleVariables,
+} from './installation/courier/index.js';
 export type { JobState } from './installation/jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './installation/limits/index.js';
 export { followMs, type OtherMasterKey, type RotatedMasterKey } from './installation/master-key/index.js';

@@ -9,6 +9,7 @@ import { createFileReply } from './file-reply.js';
 import { createHealth } from './health.js';
 import { createOnce } from './idempotency.js';
 import { createRequestLimit } from './limit.js';
+import { createMailboxPage } from './mailbox-page.js';
 import { createOperationMiddleware } from './operation.js';
 import { createOps, type ServerState } from './ops.js';
 import { createOriginChecks } from './origins.js';
@@ -41,6 +42,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
     ...createHealth(runtime),
     ...reference.operations,
     ...createStartPage(runtime, features.projects),
+    ...createMailboxPage(runtime, features.courier),
   ];
   const cookies = createCookies(config.baseUrl);
   const origins = createOriginChecks(runtime, features.projects);

@@ -1,11 +1,22 @@
 import type { HtmlPage } from '#src/contract/browser.js';
 import type { Config } from '#src/platform/config/schema.js';
 
+/** The Content Security Policy of a mail, which is foreign HTML. */
+const mailPolicy = [
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  'sandbox allow-popups allow-popups-to-escape-sandbox',
+  "frame-ancestors 'self'",
+  "base-uri 'none'",
+].join('; ');
+
 /**
  * The Content Security Policy of a page. Allows scripts and styles with the nonce, images of the service and calls to it. `form-action`
  * also applies to redirects, so it lists all form targets.
  */
-export function pagePolicy({ nonce, formTargets }: HtmlPage): string {
+export function pagePolicy({ nonce, formTargets, hasFrames, isMail }: HtmlPage): string {
+  if (isMail) return mailPolicy;
   const targets = formTargets === undefined ? "'none'" : ["'self'", ...formTargets].join(' ');
   const own = [
     `script-src 'nonce-${nonce}'`,
@@ -13,6 +24,7 @@ export function pagePolicy({ nonce, formTargets }: HtmlPage): string {
     "connect-src 'self'",
     "img-src 'self'",
     `form-action ${targets}`,
+    ...(hasFrames ? ["frame-src 'self'"] : []),
   ];
   return ["default-src 'none'", ...own, "frame-ancestors 'none'", "base-uri 'none'"].join('; ');
 }

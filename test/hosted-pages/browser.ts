@@ -69,6 +69,7 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
       const response = await fetchOnce(url, {
         method: 'POST',
         headers: {
+          Accept: 'text/html',
           'Content-Type': 'application/x-www-form-urlencoded',
           Origin: base,
           'Sec-Fetch-Site': 'same-origin',

@@ -52,6 +52,10 @@ export async function hostedPagesWalk(target: TestAppliance): Promise<Step[]> {
   const newcomer = { name: 'New', email: 'newcomer.of.pages@mail.example', password: 'a fine long password' };
   return [
     ...Object.entries(shown).map(([id, page]): Step => [id, 'GET', at(page), undefined, guest]),
+    ['operations_mailbox', 'GET', '/mailbox', undefined, guest],
+    ['operations_mail', 'GET', '/mailbox/some-mail', undefined, guest],
+    ['operations_mailHtml', 'GET', '/mailbox/some-mail/html', undefined, guest],
+    ['operations_openMailbox', 'POST', '/mailbox', fields({ token: features.courier.mailboxAccess.issue() }), form],
     ['pages_postSignIn', 'POST', at('sign-in'), fields({ email, password }), form],
     ['pages_postSignUp', 'POST', at('sign-up'), fields(newcomer), form],
     ['pages_postEmail', 'POST', at('email'), fields({ email }), form],

@@ -26,6 +26,7 @@ import { mailboxCommands } from './mail.js';
 import { mailTextCommands } from './mail-texts.js';
 import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
+import { permissionCommands } from './permission.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { projectFileCommands } from './project-file.js';
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   ...collectionSchemaCommands,
   adviseCommand,
   ...documentCommands,
+  ...permissionCommands,
   ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,

@@ -1,4 +1,6 @@
+import { addressBelow } from '#src/contract/web-address.js';
 import type { ListedMail, ShownMail } from '#src/features/index.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type ApplianceCall, command } from '../line/command.js';
 import { pageLimit } from '../line/input.js';
 import type { CommandResult } from '../terminal/command-result.js';
@@ -52,8 +54,29 @@ const show = command({
   },
 });
 
-/** `svc mail list`, `show` */
-export const mailboxCommands = [list, show];
+const open = command({
+  path: 'mail open',
+  summary:
+    'Prints a link that opens the mailbox in a browser on this machine, once and for ten minutes. For installations without a mail server',
+  examples: ['svc mail open', 'svc mail open --json'],
+  needs: 'appliance',
+  run: async ({ features, loaded: { config } }) => {
+    if (config.smtpUrl !== undefined)
+      throw new CommandError('conflict', 'mailbox_unavailable', 'Mails are sent to a mail server.', 'svc mail list');
+    if (!isOnLocalhost(config.baseUrl))
+      throw new CommandError(
+        'conflict',
+        'mailbox_unavailable',
+        'The mailbox opens in a browser only while SVC_BASE_URL is on localhost.',
+        'svc mail show --last',
+      );
+    const url = addressBelow(config.baseUrl, 'mailbox', { token: features.courier.mailboxAccess.issue() }).href;
+    return { value: { url }, text: Lines.text(url), next: 'open it in a browser on this machine while svc serve runs' };
+  },
+});
+
+/** `svc mail list`, `show`, `open` */
+export const mailboxCommands = [list, show, open];
 
 async function projectOf({ args, runtime, features }: ApplianceCall): Promise<string | null> {
   const id = args.text('--project');

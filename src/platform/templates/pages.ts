@@ -15,6 +15,8 @@ interface Composition {
   readonly fragments?: Values;
   /** Origins that its forms may be sent to. */
   readonly formTargets?: readonly string[];
+  /** True if it frames other pages of the service. */
+  readonly hasFrames?: true;
 }
 
 /** Pages for people, served by the service itself. */
@@ -48,9 +50,9 @@ export function createPages(random: Random): Pages {
       const nonce = random.bytes(16).toString('base64url');
       const locals = { ...values, nonce };
       const content = await fill(name, locals, composition.fragments);
-      const { layout, formTargets } = composition;
+      const { layout, formTargets, hasFrames } = composition;
       const html = layout === undefined ? content : await fill(layout, locals, { content });
-      return { html, nonce, ...(formTargets === undefined ? {} : { formTargets }) };
+      return { html, nonce, ...(formTargets === undefined ? {} : { formTargets }), ...(hasFrames && { hasFrames }) };
     },
   };
 }

@@ -4,7 +4,7 @@ import type { FieldName, Problem } from './problem.js';
 import type { PageTexts } from './texts/en.js';
 
 /** Input that a refused form shows again. Passwords and codes are typed anew. */
-export type Typed = Readonly<Partial<Record<'name' | 'email' | 'phone', string>>>;
+export type KeptInput = Readonly<Partial<Record<'name' | 'email' | 'phone', string>>>;
 
 /** The fields of a page, in their order, by the placeholders of its template. */
 const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
@@ -73,7 +73,7 @@ const kinds = {
 interface FieldsOfPage {
   readonly name: PageName;
   readonly texts: PageTexts;
-  readonly typed: Typed;
+  readonly typed: KeptInput;
   readonly problem: Problem | undefined;
   readonly link: string;
   readonly passwordLength: number;
@@ -95,7 +95,7 @@ export async function renderFields(
       problem: problem?.field === name ? problem.text : '',
       focus: placeholder === (wrong ?? empty) ? 'yes' : '',
     };
-    const value = Object.hasOwn(typed, name) ? typed[name as keyof Typed] : '';
+    const value = Object.hasOwn(typed, name) ? typed[name as keyof KeptInput] : '';
     const html =
       kind.input === undefined
         ? await pages.fragment('fields/password', {

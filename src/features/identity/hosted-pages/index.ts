@@ -10,7 +10,7 @@ import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import { hostedPagesApi, pageQuery } from './api.js';
 import { createLogos } from './branding/logos.js';
-import type { Typed } from './fields.js';
+import type { KeptInput } from './fields.js';
 import { type PageName, pageAt } from './places.js';
 import { createViews, type ShowPage } from './service.js';
 
@@ -95,7 +95,7 @@ function shownAgain(deps: Deps, operation: Operation): Operation {
   return { ...operation, handle };
 }
 
-type RefusedCall = Submission & { readonly body: Typed };
+type RefusedCall = Submission & { readonly body: KeptInput };
 
 async function showRefused({ config, show }: Deps, call: RefusedCall, failure: Failure): Promise<void> {
   const { project, query, body, request } = call;

@@ -4,9 +4,10 @@ import { credentialHeaders } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
 import type { OfferedProvider } from '../providers/index.js';
-import { lookOf } from './branding/look.js';
-import { renderFields, type Typed } from './fields.js';
+import { type KeptInput, renderFields } from './fields.js';
+import { lookOf } from './look.js';
 import { type PageName, pageHeadings } from './places.js';
 import { problemOfForm, problemOfType } from './problem.js';
 import type { PageTexts } from './texts/en.js';
@@ -30,7 +31,7 @@ export interface PageQuery {
 /** A form that was refused, with the input that is shown again. */
 export interface Refusal {
   readonly failure: Failure;
-  readonly typed: Typed;
+  readonly typed: KeptInput;
 }
 
 /** Input to render a page. */
@@ -76,67 +77,83 @@ const marked: Readonly<Record<string, string>> = {
   twitch: 'Twitch',
 };
 
+type Deps = Pick<Runtime, 'pages' | 'config'>;
+
 /** Renders hosted pages. They contain nothing from their URL except what their forms send on. */
-export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'config'>) {
-  const addressOf = (path: string, query: Readonly<Record<string, string>>) =>
-    addressBelow(config.baseUrl, path, query);
-  const projectHeader = credentialHeaders([]).project[0] ?? '';
+export function createPageView({ pages, config }: Deps): (shown: Shown) => Promise<HtmlPage> {
+  return bind({ pages, config }, { render }).render;
+}
 
-  const providerLinks = async ({ project, providers }: Shown, texts: PageTexts, success: string, failure: string) => {
-    const links = providers.map(async ({ key, path, name }) => {
-      const { href } = addressOf(path, { project: project.id, success, failure });
-      const brand = Object.hasOwn(marked, key) ? marked[key] : undefined;
-      const mark = brand === undefined ? '' : await pages.fragment(`marks/${key}`, {});
-      const text = `${texts.withProvider} ${name === key ? (brand ?? name) : name}`;
-      return pages.fragment('hosted/provider', { href, text }, { mark });
-    });
-    const all = (await Promise.all(links)).join('');
-    return all === '' || !project.settings['login.password'] ? all : all + (await pages.fragment('hosted/or', texts));
+async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
+  const { pages, config } = deps;
+  const { name, project, query, locale, success, refusal } = shown;
+  const { language, texts } = textsFor(locale);
+  const passwordLength = config.passwordMinLength;
+  const problem =
+    refusal === undefined
+      ? problemOfType(name, query.error, texts)
+      : problemOfForm(name, refusal.failure, texts, passwordLength);
+  const places = placesOf(deps, shown);
+  const typed = refusal?.typed ?? {};
+  const fields = await renderFields(pages, { name, texts, typed, problem, link: places.link, passwordLength });
+  const hasSms = config.smsUrl !== undefined;
+  const values = {
+    ...texts,
+    ...lookOf(name, project, shown.logo, language),
+    ...places,
+    language,
+    projectId: project.id,
+    projectHeader: credentialHeaders([]).project[0] ?? '',
+    heading: texts[pageHeadings[name]],
+    error: problem?.field === undefined ? (problem?.text ?? '') : '',
+    notice: refusal !== undefined || query.notice === '' ? '' : texts[query.notice as keyof PageTexts],
+    by: query.by,
+    userId: query.userId,
+    secret: query.secret,
+    challengeId: query.challengeId,
+    teamId: query.teamId,
+    membershipId: query.membershipId,
+    ...waysOf(project, hasSms),
+    ...factorsOf(query, hasSms),
   };
+  return pages.render(`hosted/${name}`, values, {
+    layout: 'hosted/layout',
+    fragments: { ...fields, providers: await providerLinks(deps, shown, texts, places) },
+    formTargets: success === undefined ? [] : [success.origin === 'null' ? success.protocol : success.origin],
+  });
+}
 
-  return async (shown: Shown): Promise<HtmlPage> => {
-    const { name, project, query, locale, success, refusal } = shown;
-    const { language, texts } = textsFor(locale);
-    const kept = { project: project.id, success: success?.href ?? '' };
-    const needed = Object.fromEntries((neededBy[name] ?? []).map((member) => [member, query[member]]));
-    const failure = addressOf(`auth/${name}`, { ...kept, ...needed });
-    const successPage = (success ?? addressOf('auth/done', kept)).href;
-    const link = addressOf('', kept).searchParams.toString();
-    const passwordLength = config.passwordMinLength;
-    const problem =
-      refusal === undefined
-        ? problemOfType(name, query.error, texts)
-        : problemOfForm(name, refusal.failure, texts, passwordLength);
-    const typed = refusal?.typed ?? {};
-    const fields = await renderFields(pages, { name, texts, typed, problem, link, passwordLength });
-    const values = {
-      ...texts,
-      ...lookOf(name, project, shown.logo, language),
-      language,
-      projectId: project.id,
-      projectHeader,
-      heading: texts[pageHeadings[name]],
-      error: problem?.field === undefined ? (problem?.text ?? '') : '',
-      notice: refusal !== undefined || query.notice === '' ? '' : texts[query.notice as keyof PageTexts],
-      link,
-      query: addressOf('', { ...kept, failure: failure.href }).searchParams.toString(),
-      successPage,
-      failurePage: failure.href,
-      by: query.by,
-      userId: query.userId,
-      secret: query.secret,
-      challengeId: query.challengeId,
-      teamId: query.teamId,
-      membershipId: query.membershipId,
-      ...waysOf(project, config.smsUrl !== undefined),
-      ...factorsOf(query, config.smsUrl !== undefined),
-    };
-    return pages.render(`hosted/${name}`, values, {
-      layout: 'hosted/layout',
-      fragments: { ...fields, providers: await providerLinks(shown, texts, successPage, failure.href) },
-      formTargets: success === undefined ? [] : [success.origin === 'null' ? success.protocol : success.origin],
-    });
+/** The addresses on a page: the page after a success and after an error, and the queries of links and forms. */
+function placesOf({ config }: Deps, { name, project, query, success }: Shown) {
+  const kept = { project: project.id, success: success?.href ?? '' };
+  const needed = Object.fromEntries((neededBy[name] ?? []).map((member) => [member, query[member]]));
+  const addressOf = (path: string, given: Readonly<Record<string, string>>) =>
+    addressBelow(config.baseUrl, path, given);
+  const failurePage = addressOf(`auth/${name}`, { ...kept, ...needed }).href;
+  return {
+    successPage: (success ?? addressOf('auth/done', kept)).href,
+    failurePage,
+    link: addressOf('', kept).searchParams.toString(),
+    query: addressOf('', { ...kept, failure: failurePage }).searchParams.toString(),
   };
+}
+
+/** Links to the identity providers, and the divider between them and the form. */
+async function providerLinks(
+  { pages, config }: Deps,
+  { project, providers }: Shown,
+  texts: PageTexts,
+  { successPage: success, failurePage: failure }: ReturnType<typeof placesOf>,
+): Promise<string> {
+  const links = providers.map(async ({ key, path, name }) => {
+    const { href } = addressBelow(config.baseUrl, path, { project: project.id, success, failure });
+    const brand = Object.hasOwn(marked, key) ? marked[key] : undefined;
+    const mark = brand === undefined ? '' : await pages.fragment(`marks/${key}`, {});
+    const text = `${texts.withProvider} ${name === key ? (brand ?? name) : name}`;
+    return pages.fragment('hosted/provider', { href, text }, { mark });
+  });
+  const all = (await Promise.all(links)).join('');
+  return all === '' || !project.settings['login.password'] ? all : all + (await pages.fragment('hosted/or', texts));
 }
 
 const shownIf = (isOn: boolean) => (isOn ? 'yes' : '');

@@ -9,6 +9,7 @@ import type { Projects } from '../projects/index.js';
 import { createMessageErasure, type EraseMessages } from './erasure.js';
 import { createCourierJobs } from './jobs.js';
 import { createMailbox, type Mailbox } from './mailbox.js';
+import { createMailboxAccess, type MailboxAccess } from './mailbox-access.js';
 import { type Contents, createContents } from './model/content.js';
 import { type MessageName, type MessageVariables, messageLife, messages } from './model/messages.js';
 import { createMessageStore, type MessageStore } from './model/store.js';
@@ -18,6 +19,7 @@ import { createMessageMetrics, type MessageMetrics } from './sending/metrics.js'
 import { createTestMessage } from './sending/test-message.js';
 import { createTexts } from './texts/texts.js';
 
+export { mailboxSeconds } from './mailbox-access.js';
 export { type MessageName, type MessageVariables, messageNames, sampleVariables } from './model/messages.js';
 export { sealedMessages } from './model/store.js';
 export { lintTexts } from './texts/lint.js';
@@ -46,6 +48,7 @@ export interface Courier {
   test(message: 'test' | 'phone-test', to: string, locale: string): Promise<SendResult>;
   readonly erase: EraseMessages;
   readonly mailbox: Mailbox;
+  readonly mailboxAccess: MailboxAccess;
   readonly worker: Worker;
   readonly jobs: readonly Job[];
   /** Sends waiting messages now, after the clock was set. */
@@ -84,6 +87,7 @@ export function createCourier(runtime: Runtime, projects: Projects): Courier {
     test: createTestMessage(runtime, texts),
     erase: createMessageErasure(runtime, store, contents),
     mailbox: createMailbox(runtime, store, needs),
+    mailboxAccess: createMailboxAccess(runtime),
     worker,
     jobs: createCourierJobs(runtime, store, dispatch.sendAll),
     settle: async () => {

@@ -1,6 +1,6 @@
 import type { Project } from '#src/contract/project.js';
-import type { PageName } from '../places.js';
-import { backdropsOf, paletteOf } from './palette.js';
+import { backdropsOf, paletteOf } from './branding/palette.js';
+import type { PageName } from './places.js';
 
 /** Pages that users see first; they show the intro of the project. */
 const entrances: readonly PageName[] = ['sign-in', 'sign-up'];
