@@ -113,7 +113,7 @@ async function send<T>(
 
 /** True for problems that waiting does not solve. */
 function isHopeless(problem: string): boolean {
-  return /refused|resolve|TLS|not HTTP/.test(problem);
+  return /refused|resolve|TLS|not HTTP|call failed/.test(problem);
 }
 
 /** The seconds of `Retry-After` in milliseconds; undefined for anything else. */
