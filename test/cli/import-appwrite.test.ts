@@ -11,6 +11,7 @@ import {
   assertAllLogIn,
   clientOf,
   fillProject,
+  keyedProject,
   readProject,
   type ServedProject,
   send,
@@ -28,11 +29,11 @@ before(async () => {
   [place, other] = await Promise.all([install(), install()]);
   for (const one of [place, other]) Object.assign(one.env, { SVC_RATE_LIMIT: 'off' });
   [server, otherServer] = await Promise.all([place.serve(), other.serve()]);
-  old = await projectIn(other, otherServer, 'old');
+  old = await keyedProject(other, otherServer, 'old');
   await fillProject(old);
   for (const one of [place, other]) {
     const project = one === place ? 'shop' : 'old';
-    if (one === place) await projectIn(place, server, 'shop');
+    if (one === place) await keyedProject(place, server, 'shop');
     const add = ['provider', 'add', 'oauth2', '--project', project, '--key', 'google'];
     await one.json([...add, '--client-id', 'id', '--secret-stdin'], 'secret');
   }
@@ -46,21 +47,6 @@ before(async () => {
   writeFileSync(join(place.dir, 'old.key'), `${old.key}\n`);
 });
 after(() => Promise.all([place?.dispose(), other?.dispose()]));
-
-async function projectIn(of: Installation, { url }: Server, id: string): Promise<ServedProject> {
-  await of.json(['project', 'create', id, '--id', id]);
-  const { secret } = await of.json<{ secret: string }>([
-    'apikey',
-    'create',
-    '--name',
-    'all',
-    '--project',
-    id,
-    '--scopes',
-    'all',
-  ]);
-  return { url, project: id, key: secret };
-}
 
 const importArgs = (project: string, ...more: string[]) => [
   ...['import', 'appwrite', '--endpoint', old.url, '--source-project', 'old', '--key-file', 'old.key'],
@@ -152,7 +138,7 @@ test('a second run takes what has changed in the source, and --resume only what 
 });
 
 test('an import that was killed is finished by the same command', async () => {
-  const copy = await projectIn(place, server, 'copy');
+  const copy = await keyedProject(place, server, 'copy');
   for (const kind of ['users', 'documents', 'files']) {
     const child = spawn('svc', importArgs('copy'), { cwd: place.dir, env: place.env, stdio: 'ignore' });
     for (let tries = 0; tries < 400 && child.exitCode === null; tries++) {
@@ -197,7 +183,7 @@ test('a wrong key, project or endpoint ends at once, and a key with few scopes i
     assert.deepEqual([code, JSON.parse(err).error.type], [exit, type], err);
     assert.doesNotMatch(err, /standard_wrong/);
   }
-  await projectIn(place, server, 'few');
+  await keyedProject(place, server, 'few');
   const { secret } = await other.json<{ secret: string }>([
     'apikey',
     'create',

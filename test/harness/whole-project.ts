@@ -17,6 +17,7 @@ import {
 } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { vectors } from '../users/vectors.js';
+import type { Installation, Server } from './cli.js';
 
 /** Where a project is served, and a key of it. */
 export interface ServedProject {
@@ -37,6 +38,14 @@ const logins: readonly (readonly [email: string, password: string])[] = [
 
 export function clientOf({ url, project, key }: ServedProject): Client {
   return new Client().setEndpoint(url).setProject(project).setKey(key);
+}
+
+/** Creates a project with a key of all scopes. */
+export async function keyedProject(of: Installation, { url }: Server, id: string): Promise<ServedProject> {
+  await of.json(['project', 'create', id, '--id', id]);
+  const create = ['apikey', 'create', '--name', 'all', '--project', id, '--scopes', 'all'];
+  const { secret } = await of.json<{ secret: string }>(create);
+  return { url, project: id, key: secret };
 }
 
 /** Sends a request with the key. */
@@ -200,7 +209,7 @@ export async function readProject(of: ServedProject, withHashes = true): Promise
   return plain({
     people: people.sort(byId).map((one) => (withHashes ? one : { ...one, hash: '', password: '', hashOptions: {} })),
     groups: groups.sort(byId),
-    memberships: memberships.sort(byId),
+    memberships: memberships.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1)),
     collections: collections.sort(byId),
     documents,
     files: files.sort(byId),
@@ -210,6 +219,7 @@ export async function readProject(of: ServedProject, withHashes = true): Promise
   });
 }
 
+const placeOf = ({ teamId, userId }: Models.Membership) => `${teamId}/${userId}`;
 const digest = (bytes: ArrayBuffer) => createHash('md5').update(Buffer.from(bytes)).digest('hex');
 const byId = (one: { $id: string }, other: { $id: string }) => (one.$id < other.$id ? -1 : 1);
 

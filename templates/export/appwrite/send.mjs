@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const { APPWRITE_ENDPOINT: endpoint, APPWRITE_PROJECT_ID: project, APPWRITE_API_KEY: key } = process.env;
+/** Documents sent at once. With more than one, lists without an order show them in another one. */
+const parallel = Number(process.env.SEND_PARALLEL ?? 1);
 if (!endpoint || !project || !key) {
   console.error('Set APPWRITE_ENDPOINT (ends with /v1), APPWRITE_PROJECT_ID and APPWRITE_API_KEY.');
   process.exit(2);
@@ -56,8 +58,8 @@ async function* linesOf(name) {
 /** The text of the member `body` of a line, as it is, because JavaScript rounds numbers of 64 bits. */
 const bodyOf = (line) => line.slice(line.indexOf(',"body":') + ',"body":'.length, -1);
 
-/** Sends the requests of a file, some at once if their order has no meaning. */
-async function sendAll(name, parallel) {
+/** Sends the requests of a file, up to a number at once. */
+async function sendAll(name, most) {
   const running = new Set();
   for await (const line of linesOf(name)) {
     const { method, path } = JSON.parse(line);
@@ -65,7 +67,7 @@ async function sendAll(name, parallel) {
       .then((answer) => count(answer, `${method} ${path}`))
       .finally(() => running.delete(sending));
     running.add(sending);
-    if (running.size >= parallel) await Promise.race(running);
+    if (running.size >= most) await Promise.race(running);
   }
   await Promise.all(running);
   console.log(name, JSON.stringify(counts));
@@ -99,7 +101,7 @@ async function sendFile({ bucketId, fileId, name, permissions, mimeType }) {
 await sendAll('1-teams.ndjson', 1);
 await sendAll('2-users.ndjson', 1);
 await sendAll('3-memberships.ndjson', 1);
-await sendAll('4-documents.ndjson', 8);
+await sendAll('4-documents.ndjson', parallel);
 await sendAll('5-relationships.ndjson', 1);
 await sendAll('6-webhooks.ndjson', 1);
 for await (const line of linesOf('files.ndjson')) await sendFile(JSON.parse(line));
