@@ -66,7 +66,7 @@ test('an exported project is the same after its requests were sent, also twice',
   assert.doesNotMatch(readFileSync(join(out, '4-documents.ndjson'), 'utf8'), /"author"|"tags"/);
 });
 
-/** What the API sets itself: ids and times of memberships, times of users and files. */
+/** Removes members that the API sets itself: ids and times of memberships, times of users and files. */
 function withoutTimes(project: Record<string, unknown>): unknown {
   const own = ['invited', 'joined', 'passwordUpdate'];
   return JSON.parse(JSON.stringify(project), function (this: Record<string, unknown>, name, value) {

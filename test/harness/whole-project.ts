@@ -19,7 +19,7 @@ import { InputFile } from 'node-appwrite/file';
 import { vectors } from '../users/vectors.js';
 import type { Installation, Server } from './cli.js';
 
-/** Where a project is served, and a key of it. */
+/** The address of a project and a key of it. */
 export interface ServedProject {
   readonly url: string;
   readonly project: string;

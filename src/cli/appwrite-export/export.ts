@@ -13,7 +13,7 @@ import { writtenFile } from '../terminal/written-file.js';
 import { copyProgram, openDirectory } from './directory.js';
 import { type ApiRequest, documentRequest, type LostParts, relationRequest, userRequests } from './requests.js';
 
-/** What is exported, and what is not. */
+/** Counts of exported records and of parts that the API does not take. */
 interface ExportReport {
   readonly kinds: readonly { readonly kind: string; readonly count: number }[];
   readonly unsupported: readonly { readonly kind: string; readonly count: number; readonly reason: string }[];

@@ -17,7 +17,7 @@ export interface LostParts {
 
 const post = (path: string, body: ApiRequest['body']): ApiRequest => ({ method: 'POST', path, body });
 
-/** The requests that create a user, with the route of its hash kind. Counts what they leave out. */
+/** The requests that create a user, by the route of its kind of hash. Counts the parts without a request. */
 export function userRequests({ user, password, totp, identities }: ExportedUser, lost: LostParts): ApiRequest[] {
   const { id, email, phone, name } = user;
   const path = `/users/${id}`;

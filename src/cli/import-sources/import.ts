@@ -25,7 +25,7 @@ interface ImportOptions {
   readonly signal: AbortSignal;
 }
 
-/** What an import did. */
+/** The result of an import. */
 interface ImportReport {
   readonly kinds: readonly KindCounts[];
   readonly unsupported: readonly Unsupported[];

@@ -208,7 +208,7 @@ interface Pending {
   readonly prepared: Prepared;
 }
 
-/** Adds the times to the data, where a change takes them from. */
+/** Adds the times to the data, because changes read them there. */
 function withTimes({ given, document }: Prepared): Prepared {
   const { createdAt: $createdAt, updatedAt: $updatedAt } = document.times;
   return { document, given: { ...given, data: { ...given.data, $createdAt, $updatedAt } } };
