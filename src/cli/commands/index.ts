@@ -14,10 +14,12 @@ import { dbCommands } from './db.js';
 import { doctorCommand } from './doctor.js';
 import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
+import { exportCommand } from './export.js';
 import { filesCommands } from './files.js';
 import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
 import { idsCommand } from './ids.js';
+import { importCommands } from './import.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -67,6 +69,8 @@ export const commands: readonly Command[] = [
   ...webhookRemoval,
   ...eventsCommands,
   ...filesCommands,
+  ...importCommands,
+  exportCommand,
   ...backupCommands,
   ...dbCommands,
   ...mailboxCommands,

@@ -1,0 +1,179 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import type { Users } from '../../users/index.js';
+import { announceMembership } from '../model/announce.js';
+import type { Membership } from '../model/membership-store.js';
+import { type MembershipRepository, membershipRecord, newMembership } from '../model/memberships.js';
+import type { Teams } from '../model/service.js';
+
+/** A membership to import, confirmed or invited. */
+interface ImportedMembership {
+  readonly id: string;
+  readonly teamId: string;
+  readonly userId: string;
+  readonly roles: readonly string[];
+  readonly confirmed: boolean;
+  readonly invited: Instant;
+  /** Null of an invitation. */
+  readonly joined: Instant | null;
+}
+
+type Imported = 'created' | 'changed' | 'skipped' | Failure;
+
+/** Options of an import. */
+interface ImportOptions {
+  /** Leaves existing memberships as they are. */
+  readonly keep: boolean;
+  /** Checks everything and writes nothing. */
+  readonly dryRun: boolean;
+}
+
+interface Deps extends Pick<Runtime, 'db' | 'random'> {
+  readonly users: Users;
+  readonly teams: Teams;
+  readonly membershipRepository: MembershipRepository;
+}
+
+/** Imports memberships for the operator, with their ids and times. Sends no messages. */
+interface MembershipImport {
+  /** Writes as many of the memberships as possible and returns the outcome of each. */
+  importSome(
+    by: AuditContext,
+    project: Project,
+    given: readonly ImportedMembership[],
+    options: ImportOptions,
+  ): Promise<Imported[]>;
+}
+
+/** Creates the import of memberships. */
+export function createMembershipImport(
+  { db, random }: Pick<Runtime, 'db' | 'random'>,
+  given: Omit<Deps, 'db' | 'random'>,
+): MembershipImport {
+  return bind({ ...given, db, random }, { importSome });
+}
+
+/** Writes all memberships in one unit. If one cannot be written, the unit fails, and each gets its own unit. */
+async function importSome(
+  deps: Deps,
+  by: AuditContext,
+  project: Project,
+  given: readonly ImportedMembership[],
+  options: ImportOptions,
+): Promise<Imported[]> {
+  const run = async (unit: Unit) => {
+    const outcomes: Imported[] = [];
+    for (const one of given) outcomes.push(await importOne(deps, unit, project, one, options));
+    return outcomes;
+  };
+  try {
+    return await (options.dryRun ? deps.db.rehearse(by, run) : deps.db.work(by, run));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (given.length === 1) return [error];
+    const outcomes: Imported[] = [];
+    for (const one of given) outcomes.push(...(await importSome(deps, by, project, [one], options)));
+    return outcomes;
+  }
+}
+
+/**
+ * Creates or changes a membership. One of the same user in the same team counts as the same membership, because a membership gets another id
+ * here if a membership of another project has its id.
+ */
+async function importOne(
+  deps: Deps,
+  unit: Unit,
+  project: Project,
+  given: ImportedMembership,
+  { keep }: ImportOptions,
+): Promise<Imported> {
+  const { users, teams, membershipRepository } = deps;
+  const { teamId, userId } = given;
+  const seen = await findPresent(deps, unit, project, given);
+  if (seen !== undefined && (keep || isSame(seen, given))) return 'skipped';
+  const team = await teams.lockById(unit, project, teamId);
+  const account = await users.lockById(unit, project.id, userId);
+  if (account === undefined) throw new Failure('user_not_found', { message: `There is no user ${userId}.` });
+  const present = await findPresent(deps, unit, project, given);
+  const membership =
+    present === undefined
+      ? await create(deps, unit, project, account, given)
+      : await change(membershipRepository, unit, account, present, given);
+  const event = present === undefined ? 'membershipCreated' : 'membershipUpdated';
+  announceMembership(unit, event, { membership, account, teamName: team.name });
+  return present === undefined ? 'created' : 'changed';
+}
+
+async function findPresent(
+  { membershipRepository }: Deps,
+  unit: Unit,
+  project: Project,
+  { id, teamId, userId }: ImportedMembership,
+) {
+  const present = await membershipRepository.find(unit, project.id, id);
+  const isPlaced = present?.teamId === teamId && present.userId === userId;
+  return isPlaced ? present : membershipRepository.ofUser(unit, project.id, teamId, userId);
+}
+
+async function create(
+  { random, membershipRepository }: Deps,
+  unit: Unit,
+  project: Project,
+  account: UserRecord,
+  given: ImportedMembership,
+): Promise<Membership> {
+  const { teamId, userId, confirmed, invited } = given;
+  const id = (await membershipRepository.isIdTaken(unit, given.id)) ? random.id() : given.id;
+  const state = stateOf(given);
+  const email = account.email ?? '';
+  const pending = {
+    invitedAs: { name: account.name, email, phone: account.phone ?? '' },
+    address: account.email,
+    recipient: account.email,
+    confirm: false,
+  };
+  const fresh = newMembership(unit, { id, projectId: project.id, teamId, userId, roles: state.roles });
+  const added = { ...fresh, ...state, createdAt: invited, ...(confirmed ? {} : pending) };
+  const membership = await membershipRepository.add(unit, account, added);
+  const entry = membershipRecord(membership);
+  if (confirmed) unit.record('membershipConfirmed', entry);
+  else unit.record('membershipInvited', { ...entry, payload: { ...entry.payload, email } });
+  return membership;
+}
+
+/** Changes a membership. One that was accepted here stays accepted. */
+async function change(
+  membershipRepository: MembershipRepository,
+  unit: Unit,
+  account: UserRecord,
+  present: Membership,
+  given: ImportedMembership,
+): Promise<Membership> {
+  const accepted =
+    given.confirmed && !present.confirm
+      ? (await membershipRepository.confirm(unit, account, present, { secretDigest: null })).membership
+      : present;
+  const { joined, ...state } = stateOf(given);
+  const times = accepted.confirm && !given.confirmed ? {} : { joined };
+  const membership = await membershipRepository.change(unit, account, accepted, { ...state, ...times });
+  unit.record('membershipUpdated', membershipRecord(membership));
+  return membership;
+}
+
+function stateOf({ roles, confirmed, invited, joined }: ImportedMembership) {
+  return { roles: [...new Set(roles)], invited, joined: joined ?? (confirmed ? invited : null) };
+}
+
+function isSame(present: Membership, given: ImportedMembership): boolean {
+  const { roles, invited, joined } = stateOf(given);
+  const isJoined = !given.confirmed || (present.confirm && present.joined === joined);
+  return isJoined && present.invited === invited && isDeepStrictEqual(present.roles, roles);
+}
