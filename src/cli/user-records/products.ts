@@ -113,10 +113,13 @@ export function ofSupabase(row: RowMembers): UserDraft | string {
 const ofRecords = new Set([
   ...['id', 'collectionId', 'collectionName', 'created', 'updated', 'expand', 'email', 'emailVisibility', 'verified'],
   ...['name', 'username', 'password', 'passwordHash', 'tokenKey', 'lastResetSentAt', 'lastVerificationSentAt'],
-  ...['lastLoginAlertSentAt'],
+  ...['lastLoginAlertSentAt', 'externalAuths'],
 ]);
 
-/** Records of an auth collection of PocketBase, with the column `password` or `passwordHash` of its database. */
+/**
+ * Records of an auth collection of PocketBase, with the column `password` or `passwordHash` of its database, and with the rows of
+ * `_externalAuths` as `externalAuths`.
+ */
 export function ofPocketBase(row: RowMembers): UserDraft {
   return {
     id: row.id,
@@ -126,6 +129,7 @@ export function ofPocketBase(row: RowMembers): UserDraft {
     prefs: Object.fromEntries(Object.entries(row).filter(([name]) => !ofRecords.has(name))),
     registration: row.created,
     hash: productHash('', nonEmptyText(row.passwordHash) ?? nonEmptyText(row.password), {}),
+    identities: objectsOf(row.externalAuths).flatMap((one) => identity(one.provider, one.providerId, '')),
   };
 }
 
