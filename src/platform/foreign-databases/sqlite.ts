@@ -7,7 +7,7 @@ import type { ForeignRow } from './row.js';
 
 /** A SQLite database of another product, opened for reading. All reads see one snapshot. */
 export interface ForeignSqlite {
-  /** Throws Error with the message of SQLite. */
+  /** Runs a query. Bytes are returned as text. Throws Error with the message of SQLite. */
   all(sql: string, ...values: readonly unknown[]): Promise<ForeignRow[]>;
   close(): Promise<void>;
 }
@@ -31,7 +31,9 @@ export async function openForeignSqlite(file: string): Promise<ForeignSqlite> {
   });
   const all: ForeignSqlite['all'] = (sql, ...values) =>
     new Promise((resolve, reject) => {
-      database.all<ForeignRow>(sql, values, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+      database.all<ForeignRow>(sql, values, (error, rows) =>
+        error === null ? resolve(rows.map(asTexts)) : reject(error),
+      );
     });
   const close = async () => {
     await new Promise<void>((resolve) => {
@@ -49,6 +51,13 @@ export async function openForeignSqlite(file: string): Promise<ForeignSqlite> {
     throw error;
   }
   return { all, close };
+}
+
+function asTexts(row: ForeignRow): ForeignRow {
+  if (!Object.values(row).some(Buffer.isBuffer)) return row;
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? value.toString('utf8') : value]),
+  );
 }
 
 function bytesOf(file: string): number {

@@ -1,6 +1,6 @@
-import { type Access, type Grant, hasOwners, inBoth, withSafeCreation } from '../grants.js';
+import { type Access, type Grant, inBoth, withSafeCreation } from '../grants.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import type { Field, PocketBaseCollection } from './collections.js';
+import type { PocketBaseCollection } from './collections.js';
 import { isList, textsOf } from './fields.js';
 import { mappedRule, type RuleContext } from './rules.js';
 
@@ -90,12 +90,3 @@ export function ownerIds(row: Readonly<Record<string, unknown>>, member: string)
 
 /** Access for server keys only. */
 export const noAccess: Access = { read: [], create: [], update: [], delete: [] };
-
-/** The columns that permissions of a document need. */
-export function ownerColumns(access: Access, fields: readonly Field[]): string[] {
-  if (!hasOwners(access)) return [];
-  const members = [access.read, access.update, access.delete]
-    .flat()
-    .flatMap((one) => (one.to === 'owner' ? one.member : []));
-  return fields.map(({ name }) => name).filter((name) => members.includes(name));
-}

@@ -8,10 +8,11 @@ const field = z.looseObject({
   type: z.string(),
   hidden: z.boolean().default(false),
   required: z.boolean().default(false),
-  max: z.number().nullish(),
+  // Of dates these are texts.
+  max: z.number().nullish().catch(null),
   maxSize: z.number().nullish(),
   maxSelect: z.number().nullish(),
-  min: z.number().nullish(),
+  min: z.number().nullish().catch(null),
   onlyInt: z.boolean().nullish(),
   values: z.array(z.string()).nullish(),
   collectionId: z.string().nullish(),

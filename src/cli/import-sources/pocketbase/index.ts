@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ForeignRow, type ForeignSqlite, openForeignSqlite } from '#src/platform/foreign-databases/index.js';
 import { CommandError, usageError } from '../../terminal/exit.js';
 import { objectOf } from '../../user-records/index.js';
-import { hasOwners, itemPermissions } from '../grants.js';
+import { itemPermissions } from '../grants.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList } from '../unsupported-list.js';
 import { ownerIds, userGroups } from './access.js';
@@ -72,7 +72,7 @@ async function sourceOf(
         {
           $id: databaseId,
           name: 'PocketBase',
-          collections: schemas.map((one) => ({ ...one, documentSecurity: isOwned(partOf(one.$id)) })),
+          collections: schemas,
         },
       ],
       buckets,
@@ -119,10 +119,6 @@ async function sourceOf(
     unsupported: unsupported.all,
     close: database.close,
   };
-}
-
-function isOwned(part: Part | undefined): boolean {
-  return part !== undefined && hasOwners(part.access);
 }
 
 async function* allUsers(

@@ -97,7 +97,7 @@ export async function partsOf(
 }
 
 function schemaOf(
-  { id, fields, source }: Part,
+  { id, fields, source, access }: Part,
   sizes: ReadonlyMap<string, FieldSize>,
   relatedOf: RelatedOf,
   unsupported: UnsupportedList,
@@ -117,7 +117,13 @@ function schemaOf(
     // Indexes of hidden fields are reported once.
     if (!id.endsWith('-private')) unsupported.add('index', `${source.name}: ${reason} ${sql}`);
   });
-  return { $id: id, name: source.name, documentSecurity: false, attributes, indexes };
+  return {
+    $id: id,
+    name: id === source.id ? source.name : id,
+    documentSecurity: hasOwners(access),
+    attributes,
+    indexes,
+  };
 }
 
 function timeKey({ fields }: PocketBaseCollection, name: 'created' | 'updated'): string | undefined {
