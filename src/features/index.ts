@@ -23,6 +23,7 @@ export {
   type Relation,
   relationsApi,
   shownAttributes,
+  statedRelations,
   typeNames,
 } from './data/databases/index.js';
 export {
@@ -139,6 +140,7 @@ export function createFeatures(runtime: Runtime) {
     buckets: data.buckets,
     files: data.files,
     checkFiles: data.checkFiles,
+    fileTransfer: data.fileTransfer,
     backups,
     workers: [...events.workers, courier.worker],
     jobs,

@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { ImportedUser } from '#src/features/index.js';
+import { garbageCollector } from '../import-sources/garbage-collector.js';
 import { command, type ParsedArgs, projectOption } from '../line/command.js';
 import { readSecretFile } from '../line/input.js';
 import type { CommandResult } from '../terminal/command-result.js';
@@ -16,7 +15,7 @@ import { importSource, refusalReport } from './import-source.js';
 
 /** Most users of a unit of work. */
 const usersOfUnit = 100;
-/** Users after which garbage is collected. By itself, V8 lets it grow to more than 100 MiB before it collects it. */
+/** Users after which garbage is collected. */
 const usersOfCollection = 2000;
 
 /** `svc user import` */
@@ -38,8 +37,12 @@ export const userImport = command({
       value: 'FILE',
       summary: 'file with the hash parameters of the Firebase project, as its console shows them',
     },
-    { flag: '--dry-run', summary: 'check the file and change nothing; exit code 5 if users would be created' },
+    {
+      flag: '--dry-run',
+      summary: 'check the file and change nothing; exit code 5 if users would be created or changed',
+    },
     { flag: '--resume', summary: 'skip users that exist already, after an interrupted import' },
+    { flag: '--update', summary: 'change users that exist already to what the file says' },
     { flag: '--report', value: 'FILE', summary: 'write the refused users there, as JSON (default: to stderr)' },
   ],
   examples: [
@@ -51,7 +54,8 @@ export const userImport = command({
     const { args, features, output, runtime } = call;
     const file = args.argument('FILE');
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const [dryRun, resume] = [args.isSet('--dry-run'), args.isSet('--resume')];
+    const [dryRun, resume, update] = [args.isSet('--dry-run'), args.isSet('--resume'), args.isSet('--update')];
+    if (resume && update) throw usageError('--resume and --update exclude each other.', 'give one of them');
     const format = userFormats.find((one) => one === args.text('--format'));
     const firebase = firebaseParameters(args);
     const ending = new AbortController();
@@ -71,7 +75,9 @@ export const userImport = command({
       const given = waiting.flatMap(({ user }) => user ?? []);
       const by = call.auditContext(project.id);
       const outcomes =
-        given.length === 0 ? [] : await features.userTransfer.importSome(by, project, given, { resume, dryRun });
+        given.length === 0
+          ? []
+          : await features.userTransfer.importSome(by, project, given, { resume, update, dryRun });
       for (const { line, bytes, user, problem } of waiting) {
         done += bytes;
         counts.read += 1;
@@ -111,8 +117,9 @@ interface Counts {
 }
 
 function resultOf(counts: Counts, { dryRun, isStopped }: { dryRun: boolean; isStopped: boolean }): CommandResult {
-  const { created, skipped, failed } = counts;
-  const text = `${count(created, 'user')} ${dryRun ? 'would be created' : 'created'}, ${skipped} skipped, ${failed} refused.`;
+  const { created, updated, skipped, failed } = counts;
+  const changed = updated === 0 ? '' : ` ${updated} updated,`;
+  const text = `${count(created, 'user')} ${dryRun ? 'would be created' : 'created'},${changed} ${skipped} skipped, ${failed} refused.`;
   if (isStopped)
     return {
       value: { ...counts, stopped: true },
@@ -120,14 +127,8 @@ function resultOf(counts: Counts, { dryRun, isStopped }: { dryRun: boolean; isSt
       exitCode: Number(process.exitCode),
       next: 'run the command again with --resume to go on',
     };
-  const changes = dryRun && created > 0 ? exitCodes.conflict : exitCodes.ok;
+  const changes = dryRun && created + updated > 0 ? exitCodes.conflict : exitCodes.ok;
   return { value: counts, text, exitCode: failed > 0 ? exitCodes.failed : changes };
-}
-
-/** Returns the garbage collector of V8, which no flag has to expose when the process starts. */
-function garbageCollector(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
 }
 
 const parametersShape = z.object({

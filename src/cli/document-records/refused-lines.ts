@@ -3,9 +3,12 @@ import { visible, visibleJson } from '#src/contract/visible.js';
 /** Maximum number of rejected lines shown as text per kind. Files and JSON contain all. */
 const shownOfKind = 10;
 
-/** A line of an import that was rejected, and why. */
+/** A line or a record of an import that was rejected, and why. */
 export interface RefusedLine {
-  readonly line: number;
+  /** Absent if the source has no lines. */
+  readonly line?: number;
+  /** What the record is, if the source has several kinds. */
+  readonly kind?: string;
   readonly id?: string;
   readonly type: string;
   readonly message: string;
@@ -19,19 +22,21 @@ export function refusedAsJson(refused: RefusedLine): string {
 /** Formats rejected lines as text: the first of each kind, then the number of others. */
 export function createRefusedTexts() {
   const counts = new Map<string, number>();
+  const groupOf = ({ kind, type }: RefusedLine) => (kind === undefined ? type : `${kind}: ${type}`);
   return {
     /** Returns the text of a line; empty if enough of its kind were shown. */
-    textOf: ({ line, id, type, message }: RefusedLine): string => {
-      const count = (counts.get(type) ?? 0) + 1;
-      counts.set(type, count);
+    textOf: (refused: RefusedLine): string => {
+      const { line, kind, id, type, message } = refused;
+      const count = (counts.get(groupOf(refused)) ?? 0) + 1;
+      counts.set(groupOf(refused), count);
       if (count > shownOfKind) return '';
-      return `line ${line}${id === undefined ? '' : ` (${visible(id)})`}: ${type}: ${visible(message)}\n`;
+      return `${kind ?? `line ${line}`}${id === undefined ? '' : ` (${visible(id)})`}: ${type}: ${visible(message)}\n`;
     },
     /** Returns a summary line for each kind not shown completely. */
     rest: (): string =>
       [...counts]
         .filter(([, count]) => count > shownOfKind)
-        .map(([type, count]) => `and ${count - shownOfKind} more like it: ${type}\n`)
+        .map(([group, count]) => `and ${count - shownOfKind} more like it: ${group}\n`)
         .join(''),
   };
 }

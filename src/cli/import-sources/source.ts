@@ -36,18 +36,28 @@ export interface SourceFile {
   readonly mimeType: string;
   /** MD5 in hexadecimal; undefined if the source does not have it. */
   readonly signature: string | undefined;
-  /** Reads the bytes. */
-  open(): Promise<AsyncIterable<Buffer>>;
+  /** Reads the bytes. Throws Failure if this file cannot be read, `general_unavailable` if another attempt may succeed. */
+  open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** A project of another product, opened for an import. All lists are read once and in constant memory. */
+/**
+ * A project of another product, opened for an import. All lists are read in constant memory, and once, except for documents with
+ * relationships.
+ */
 export interface ImportSource {
   /** Teams, databases with collections, buckets and webhooks: what `svc project apply` can create. */
   readonly schema: ProjectFile;
   users(): AsyncIterable<UserRecordOfFile>;
   memberships(): AsyncIterable<Read<SourceMembership>>;
-  /** Documents with all their values. Relationships are ids, or lists of ids. */
-  documents(databaseId: string, collectionId: string): AsyncIterable<Read<ImportedDocument>>;
+  /**
+   * Documents with all their values. Relationships are ids, or lists of ids. Called with `values` for every collection, and then with
+   * `relationships` for those that have any. A source may leave out the other part.
+   */
+  documents(
+    databaseId: string,
+    collectionId: string,
+    part: 'values' | 'relationships',
+  ): AsyncIterable<Read<ImportedDocument>>;
   files(bucketId: string): AsyncIterable<Read<SourceFile>>;
   /** Complete after everything else was read. */
   unsupported(): readonly Unsupported[];

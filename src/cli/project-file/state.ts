@@ -15,8 +15,11 @@ interface WireAttribute {
   readonly [member: string]: unknown;
 }
 
-/** Reads a project as a file, everything in the order of its ids. Lists that are empty are left out. */
-export async function readProject(call: ProjectCall, project: Project): Promise<ProjectFile> {
+/**
+ * Reads a project as a file, everything in the order of its ids. Lists that are empty are left out. Throws CommandError
+ * `project_too_large` for lists that are longer than a file can have; teams can be left out.
+ */
+export async function readProject(call: ProjectCall, project: Project, withTeams = true): Promise<ProjectFile> {
   const { runtime, features } = call;
   const platforms = await features.projects.platforms(runtime.db, project.id);
   const keys = await features.serverKeys.list(runtime.db, project.id);
@@ -43,7 +46,7 @@ export async function readProject(call: ProjectCall, project: Project): Promise<
           .map(([member, value]) => [member, member === 'clientSecret' ? reference(key, 'CLIENT_SECRET') : value]),
       ),
     })),
-    teams: await teamsOf(call),
+    teams: withTeams ? await teamsOf(call) : [],
     databases: await databasesOf(call),
     buckets: await bucketsOf(call),
     webhooks: await webhooksOf(call),

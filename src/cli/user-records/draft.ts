@@ -21,6 +21,8 @@ export interface UserDraft {
   /** Time of creation: ISO 8601, or milliseconds since 1970. */
   readonly registration?: unknown;
   readonly hash?: ImportedUser['hash'];
+  /** Time of the last change of the password, or a later one. */
+  readonly passwordUpdate?: unknown;
   readonly totp?: unknown;
   readonly identities?: readonly ImportedIdentity[];
 }
@@ -58,6 +60,7 @@ const draftShape = z.object({
   labels: optional(labelList),
   prefs: optional(preferences),
   registration: time,
+  passwordUpdate: time,
   totp: optional(z.string().max(256)),
   identities: z.array(z.object({ provider: text, providerUid: text, providerEmail: z.string().max(320) })).default([]),
 });
@@ -70,7 +73,7 @@ export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | strin
     return `${issue?.path.join('.') ?? 'The user'} ${issue?.message ?? 'is not valid'}.`;
   }
   const { id = uniqueId, email = null, phone = null, name = '', identities, registration, totp, ...rest } = parsed.data;
-  const { status, mfa = totp !== undefined, labels, prefs } = rest;
+  const { status, mfa = totp !== undefined, labels, prefs, passwordUpdate } = rest;
   return {
     id,
     email,
@@ -85,6 +88,7 @@ export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | strin
     ...(status === undefined ? {} : { status }),
     ...(labels === undefined ? {} : { labels }),
     ...(prefs === undefined ? {} : { prefs }),
+    ...(hash === undefined || passwordUpdate === undefined ? {} : { passwordUpdate }),
     ...(registration === undefined ? {} : { createdAt: registration }),
   };
 }

@@ -46,6 +46,7 @@ export function ofSvc(row: RowMembers): UserDraft {
     labels: parsedOf(row.labels),
     prefs: parsedOf(row.prefs),
     registration: row.registration ?? row.$createdAt,
+    passwordUpdate: row.passwordUpdate,
     hash: productHash(nonEmptyText(row.hash) ?? '', nonEmptyText(row.password), objectOf(row.hashOptions) ?? {}),
     totp: row.totp,
     identities: objectsOf(row.identities).flatMap((one) => identity(one.provider, one.providerUid, one.providerEmail)),

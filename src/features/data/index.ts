@@ -57,6 +57,7 @@ export function createData(
     buckets: ofBuckets.buckets,
     files: ofFiles.files,
     checkFiles: ofFiles.check,
+    fileTransfer: ofFiles.transfer,
     removeBytes: ofFiles.removeBytes,
     fileReaders: ofFiles.readers,
     scans: documents.scans,

@@ -135,6 +135,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
       withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
     }),
     userTransfer: createUserTransfer(runtime, all),
+    membershipImport: teams.membershipImport,
     /** Resolves credentials that were accepted earlier to their users, for streams and sockets. */
     eventReaders: createEventReaders(runtime, all),
     operations: [

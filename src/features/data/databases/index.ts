@@ -33,6 +33,7 @@ export {
   relationOf,
   shownAttributes,
   shownRelations,
+  statedRelations,
 } from './model/relation-sides.js';
 export {
   type Attribute,

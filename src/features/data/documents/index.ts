@@ -65,7 +65,7 @@ export function createDocumentsFeature(
     /** Reprints documents that were printed in an earlier format. */
     reprint: store.reprint,
     scans,
-    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes, tables }),
+    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes, tables, links }),
     /** Finds out who may read documents now. */
     readers: createDocumentReaders(runtime, databases, store),
     ...implementDocuments(documents),

@@ -14,6 +14,7 @@ import { createFileReaders } from './readers.js';
 import { createFileReads } from './reads.js';
 import { createFileTokensPart } from './tokens/index.js';
 import type { FindUser } from './tokens/service.js';
+import { createFileTransfer } from './transfer.js';
 import { createFileUploads } from './uploads/index.js';
 import type { IsGone } from './uploads/rows.js';
 import { createFileWrites } from './writes.js';
@@ -34,7 +35,7 @@ interface Deps {
 export function createFilesFeature(
   runtime: Pick<
     Runtime,
-    'config' | 'db' | 'sql' | 'files' | 'images' | 'sealing' | 'clock' | 'random' | 'log' | 'metrics'
+    'answers' | 'config' | 'db' | 'sql' | 'files' | 'images' | 'sealing' | 'clock' | 'random' | 'log' | 'metrics'
   >,
   { buckets, bucketStore, lists, idempotency, isGone, findUser }: Deps,
 ) {
@@ -59,6 +60,7 @@ export function createFilesFeature(
     emptyProject,
     removeBytes,
     check: createFileCheck(runtime, statements),
+    transfer: createFileTransfer(runtime, { files, statements, bucketIn }),
     readers: createFileReaders(runtime, buckets, statements),
     operations: [...fileOperations(files, previews), ...part.operations],
     jobs,

@@ -44,7 +44,7 @@ export interface Factors {
   removeTotp(unit: Unit, project: Project, account: UserRecord): Promise<boolean>;
   /** Begins to enrol an authenticator, replacing one that was never verified. Throws Failure `user_authenticator_already_verified`. */
   beginTotp(unit: Unit, project: Project, account: UserRecord): Promise<Enrolment>;
-  /** Stores the confirmed seed of an imported user, in base32. Throws Failure `general_argument_invalid`. */
+  /** Stores the confirmed seed of an imported user, in base32, in place of another one. Throws Failure `general_argument_invalid`. */
   adoptTotp(unit: Unit, project: Project, account: UserRecord, seed: string): Promise<void>;
   /** The seed of the confirmed authenticator; undefined if there is none. */
   seedOf(reader: Reader, project: Project, account: UserRecord): Promise<string | undefined>;
@@ -153,6 +153,7 @@ async function adoptTotp(deps: Deps, unit: Unit, project: Project, account: User
   if (!seedForm.test(seed)) throw invalidParam('totp', 'must be a secret in base32.');
   const sealedSeed = proof.seal(project, account.id, seed);
   const row = { projectId: project.id, userId: account.id, type: 'totp', sealedSeed, verified: true, lastStep: 0 };
+  await unit.run(store.removeAuthenticator(project.id, account.id));
   await unit.run(store.putAuthenticator({ ...row, createdAt: unit.now }));
   recordTotp(unit, 'factorAdded', account);
 }

@@ -7,6 +7,7 @@ import type { Sessions } from '../sessions/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { Users } from '../users/index.js';
 import { createAcceptances } from './memberships/acceptance.js';
+import { createMembershipImport } from './memberships/import.js';
 import { createInvitations } from './memberships/invitations.js';
 import { membershipOperations } from './memberships/operations.js';
 import { createMemberships } from './memberships/service.js';
@@ -42,6 +43,7 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   const memberships = createMemberships(runtime, store, within);
   return {
     endAll: memberships.endAll,
+    membershipImport: createMembershipImport(runtime, within),
     withoutOwner: membershipRepository.withoutOwner,
     /** Teams of any project that have members but no owner, up to `limit`. */
     allWithoutOwner: async (reader: Reader, limit: number): Promise<{ projectId: string; teamId: string }[]> =>

@@ -3,47 +3,32 @@ import type { Project } from '#src/contract/project.js';
 import { noTokens } from '#src/contract/session.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
-import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Providers } from '../providers/index.js';
-import { type ImportedMembers, type Users, userTable } from '../users/index.js';
+import type { Sessions } from '../sessions/index.js';
+import { type Users, userTable } from '../users/index.js';
 import { type ExportedUser, exportedPage } from './export.js';
+import type { ImportedUser } from './imported.js';
+import { differencesOf, updateUser } from './update.js';
 
 export type { ExportedUser } from './export.js';
-
-/** A user's account at an identity provider, in a file. */
-export interface ImportedIdentity {
-  readonly provider: string;
-  readonly providerUid: string;
-  readonly providerEmail: string;
-}
-
-/** A user to import. */
-export interface ImportedUser extends ImportedMembers {
-  /** `unique()` for a generated one. */
-  readonly id: string;
-  readonly email: string | null;
-  readonly phone: string | null;
-  readonly name: string;
-  /** A hash of another product, or the text of one of this service. */
-  readonly hash?: ForeignHash | string | undefined;
-  /** The secret of an authenticator app, in base32. */
-  readonly totp?: string | undefined;
-  readonly identities: readonly ImportedIdentity[];
-}
+export type { ImportedIdentity, ImportedUser } from './imported.js';
 
 /** Outcome of the import of a user. */
-type ImportedOutcome = 'created' | 'skipped' | Failure;
+type ImportedOutcome = 'created' | 'updated' | 'skipped' | Failure;
 
 /** Options of an import. */
 interface ImportOptions {
   /** Skips users that exist: with the same id, or with the same address or number if the file has no id. */
   readonly resume: boolean;
+  /** Changes users that exist to the given state. Users without differences are skipped. */
+  readonly update?: boolean;
   /** Checks everything and writes nothing. */
   readonly dryRun: boolean;
 }
@@ -66,14 +51,16 @@ interface Deps extends Pick<Runtime, 'db' | 'sql'> {
   readonly factors: Factors;
   readonly identities: Identities;
   readonly providers: Providers;
+  readonly sessions: Sessions;
+  readonly secrets: OneTimeSecrets;
 }
 
 /** Creates the transfer of users. */
 export function createUserTransfer(
   { db, sql }: Pick<Runtime, 'db' | 'sql'>,
-  { users, factors, identities, providers }: Omit<Deps, 'db' | 'sql'>,
+  { users, factors, identities, providers, sessions, secrets }: Omit<Deps, 'db' | 'sql'>,
 ): UserTransfer {
-  return bind({ db, sql, users, factors, identities, providers }, { importSome, exported });
+  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, exported });
 }
 
 /** Thrown to roll back a dry run. */
@@ -117,14 +104,16 @@ async function importOne(
   unit: Unit,
   project: Project,
   one: ImportedUser,
-  { resume, known }: ImportOptions & { readonly known: ReadonlySet<string> },
+  { resume, update = false, known }: ImportOptions & { readonly known: ReadonlySet<string> },
 ): Promise<ImportedOutcome> {
-  const { users, factors, identities } = deps;
+  const { users, factors } = deps;
   const foreign = one.identities.find(({ provider }) => !known.has(provider));
   if (foreign !== undefined)
     return new Failure('provider_not_found', {
       message: `This project has no provider with the key ${foreign.provider}, which an identity of the user needs.`,
     });
+  const present = update ? await findPresent(deps, unit, project, one) : undefined;
+  if (present !== undefined) return updateOne(deps, unit, project, present, one);
   const { id: requested, email, phone, name, hash, totp, identities: linked, ...imported } = one;
   const id = users.idOf(requested);
   let user: UserRecord;
@@ -133,17 +122,51 @@ async function importOne(
     user = await users.create(unit, project.id, { id, email, phone, name, passwordHash, imported });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return resume && error.type === 'user_already_exists' && (await isThere(deps, unit, project, one))
+    return resume && error.type === 'user_already_exists' && (await findPresent(deps, unit, project, one)) !== undefined
       ? 'skipped'
       : error;
   }
   if (totp !== undefined) await factors.adoptTotp(unit, project, user, totp);
+  await linkAll(deps, unit, project, id, linked);
+  return 'created';
+}
+
+/** Throws Failure `user_already_exists` if another user has one of the identities. */
+async function linkAll(
+  { identities }: Deps,
+  unit: Unit,
+  project: Project,
+  userId: string,
+  linked: ImportedUser['identities'],
+): Promise<void> {
   for (const identity of linked)
-    if ((await identities.link(unit, project, id, { ...identity, tokens: noTokens })) === undefined)
+    if ((await identities.link(unit, project, userId, { ...identity, tokens: noTokens })) === undefined)
       throw new Failure('user_already_exists', {
         message: `Another user has the account ${identity.providerUid} at ${identity.provider}.`,
       });
-  return 'created';
+}
+
+/** Changes an existing user to the given state. */
+async function updateOne(
+  deps: Deps,
+  unit: Unit,
+  project: Project,
+  seen: UserRecord,
+  given: ImportedUser,
+): Promise<ImportedOutcome> {
+  const { id } = seen;
+  const { users } = deps;
+  if ((await differencesOf(deps, unit, project, seen, given)) === undefined) return 'skipped';
+  const user = await users.lockById(unit, project.id, id);
+  const differences = user && (await differencesOf(deps, unit, project, user, given));
+  if (user === undefined || differences === undefined) return 'skipped';
+  const password = {
+    storedHash: storedHash(users, project, id, differences.hash),
+    passwordUpdate: given.passwordUpdate,
+  };
+  await updateUser(deps, unit, project, user, differences, password);
+  await linkAll(deps, unit, project, id, differences.identities);
+  return 'updated';
 }
 
 function storedHash(users: Users, project: Project, id: string, hash: ImportedUser['hash']): string | null {
@@ -151,10 +174,11 @@ function storedHash(users: Users, project: Project, id: string, hash: ImportedUs
   return typeof hash === 'string' ? users.adoptOwnHash(project, { id }, hash) : users.adoptHash(project, { id }, hash);
 }
 
-async function isThere({ users }: Deps, unit: Unit, project: Project, { id, email, phone }: ImportedUser) {
-  if (id !== uniqueId) return (await users.find(unit, project.id, id)) !== undefined;
+/** The user with the same id, or with the same address or number if the file has no id. */
+async function findPresent({ users }: Deps, unit: Unit, project: Project, { id, email, phone }: ImportedUser) {
+  if (id !== uniqueId) return users.find(unit, project.id, id);
   const byEmail = email === null ? undefined : await users.findByEmail(unit, project.id, email);
-  return (byEmail ?? (phone === null ? undefined : await users.findByPhone(unit, project.id, phone))) !== undefined;
+  return byEmail ?? (phone === null ? undefined : users.findByPhone(unit, project.id, phone));
 }
 
 /** Users of one batch. */

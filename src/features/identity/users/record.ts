@@ -18,7 +18,15 @@ export interface NewUser {
 export type ImportedMembers = Partial<
   Pick<
     UserRecord,
-    'createdAt' | 'status' | 'labels' | 'prefs' | 'emailVerification' | 'phoneVerification' | 'mfa' | 'accessedAt'
+    | 'createdAt'
+    | 'status'
+    | 'labels'
+    | 'prefs'
+    | 'emailVerification'
+    | 'phoneVerification'
+    | 'mfa'
+    | 'accessedAt'
+    | 'passwordUpdate'
   >
 >;
 

@@ -42,6 +42,16 @@ export function relationOf(collection: Pick<Collection, 'relations'>, key: strin
   return collection.relations.find((one) => !one.hidden && one.key === key);
 }
 
+/**
+ * Returns the relationships that state every link of a collection once in copies of a database: a link that both sides show belongs to the
+ * side with one related document, or else to the parent.
+ */
+export function statedRelations(collection: Pick<Collection, 'relations'>): readonly Relation[] {
+  return shownRelations(collection).filter(
+    (one) => !one.twoWay || (isToOne(one) === isFromOne(one) ? one.side === 'parent' : isToOne(one)),
+  );
+}
+
 /** Returns the attributes and relationships that requests see as attributes, in order of creation. */
 export function shownAttributes(collection: Collection): readonly (Attribute | Relation)[] {
   const values: readonly (Attribute | Relation)[] = collection.attributes.filter(({ type }) => type !== 'relationship');

@@ -35,6 +35,12 @@ export function createLinkStore(sql: Sql) {
         `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
         [sql.list(ids)],
       ),
+    /** Finds the links of documents: `owner` and the related `id`. */
+    linksOf: (relation: Relation, ids: readonly string[]): Query =>
+      sql.text(
+        `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
+        [sql.list(ids)],
+      ),
     /** Finds those of the related documents, as `id`, that are related to a document other than this one. */
     takenFrom: (relation: Relation, id: string, others: readonly string[]): Query =>
       sql.text(

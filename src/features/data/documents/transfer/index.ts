@@ -16,21 +16,30 @@ import {
 import type { CollectionContext, Collections } from '../access/collections.js';
 import { creationRecorder } from '../access/record.js';
 import type { RowWrites } from '../access/rows.js';
-import type { GivenDocument } from '../access/service.js';
 import type { Changes } from '../changes/index.js';
 import type { StoredDocument } from '../model/document.js';
 import { toDocument } from '../model/row.js';
+import type { LinkStore } from '../relations/link-store.js';
 import { conflict, wireNow } from '../store/errors.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
+import type { ImportedDocument } from './imported.js';
+import { differentRelations, isSame, presentDocuments, withoutRelations } from './match.js';
 
-/** A document to import, with its original times. */
-export interface ImportedDocument extends GivenDocument {
-  readonly createdAt?: string | undefined;
-  readonly updatedAt?: string | undefined;
-}
+export type { ImportedDocument } from './imported.js';
 
 /** Outcome of the import of a document. */
 type Imported = 'created' | 'updated' | 'unchanged' | Failure;
+
+/** Outcome of matching a document with its source. `absent` only for relationships: the document does not exist here. */
+type Matched = 'created' | 'changed' | 'skipped' | 'absent' | Failure;
+
+/** Options of matching documents. */
+interface MatchOptions {
+  /** Leaves existing documents as they are, and relationships that have documents. */
+  readonly keep: boolean;
+  /** Compares and writes nothing. */
+  readonly dryRun: boolean;
+}
 
 /** A batch of documents of a collection, and its attributes at that time. */
 interface ExportedPage {
@@ -52,6 +61,23 @@ interface Transfer {
     given: readonly ImportedDocument[],
     upsert: boolean,
   ): Promise<Imported[]>;
+  /**
+   * Makes documents equal to the given ones, with permissions and times, but without their relationships. Writes only those that differ.
+   * Returns the outcome of each.
+   */
+  matchSome(
+    place: TransferPlace,
+    by: AuditContext,
+    given: readonly ImportedDocument[],
+    options: MatchOptions,
+  ): Promise<Matched[]>;
+  /** Makes the relationships of existing documents equal to the given ones. The times of the documents stay. */
+  matchRelations(
+    place: TransferPlace,
+    by: AuditContext,
+    given: readonly ImportedDocument[],
+    options: MatchOptions,
+  ): Promise<Matched[]>;
 }
 
 /** The operator has the permissions of a server key with all scopes. */
@@ -63,16 +89,23 @@ interface Parts {
   readonly rowWrites: RowWrites;
   readonly changes: Changes;
   readonly tables: TableLocks;
+  readonly links: LinkStore;
 }
 
 interface Deps extends Parts, Pick<Runtime, 'db' | 'answers'> {
   readonly databases: Databases;
+  /** Longest document. */
+  readonly maxBytes: number;
 }
 
 /** Creates the transfer of documents. */
-export function createTransfer(runtime: Pick<Runtime, 'db' | 'answers'>, databases: Databases, parts: Parts): Transfer {
-  const deps: Deps = { ...parts, db: runtime.db, answers: runtime.answers, databases };
-  return bind(deps, { exported, importSome });
+export function createTransfer(
+  { db, answers, config }: Pick<Runtime, 'db' | 'answers' | 'config'>,
+  databases: Databases,
+  parts: Parts,
+): Transfer {
+  const deps: Deps = { ...parts, db, answers, databases, maxBytes: config.answerMaxBytes };
+  return bind(deps, { exported, importSome, matchSome, matchRelations });
 }
 
 async function* exported({ db, databases, store }: Deps, { project, databaseId, collectionId }: TransferPlace) {
@@ -100,9 +133,8 @@ async function importSome(
   given: readonly ImportedDocument[],
   upsert: boolean,
 ): Promise<Imported[]> {
-  const { collections, changes, answers } = deps;
-  const room = answers.open(operatorReading);
-  const where: CollectionContext = { ...place, actor: operator, reading: operatorReading, room };
+  const { collections, changes } = deps;
+  const where = contextOf(deps, place);
   return collections.use(where, async (collection) => {
     const prepared = given.map((one) => prepare(changes, where, collection, one));
     const sound = prepared.flatMap((one) => (one instanceof Failure ? [] : [one]));
@@ -110,6 +142,119 @@ async function importSome(
     let next = 0;
     return prepared.map((one) => (one instanceof Failure ? one : (outcomes[next++] ?? new Failure('general_unknown'))));
   });
+}
+
+function contextOf({ answers }: Deps, place: TransferPlace): CollectionContext {
+  return { ...place, actor: operator, reading: operatorReading, room: answers.open(operatorReading) };
+}
+
+async function matchSome(
+  deps: Deps,
+  place: TransferPlace,
+  by: AuditContext,
+  given: readonly ImportedDocument[],
+  { keep, dryRun }: MatchOptions,
+): Promise<Matched[]> {
+  const where = contextOf(deps, place);
+  return deps.collections.use(where, async (collection) => {
+    const present = await presentDocuments(
+      deps,
+      collection,
+      given.map(({ id }) => id),
+    );
+    const outcomes: Matched[] = [];
+    const [created, changed]: [Pending[], Pending[]] = [[], []];
+    for (const [at, whole] of given.entries()) {
+      const before = present.get(whole.id);
+      const prepared = prepare(deps.changes, where, collection, withoutRelations(collection, whole));
+      outcomes.push(prepared instanceof Failure ? prepared : 'skipped');
+      if (prepared instanceof Failure) continue;
+      if (before === undefined) created.push({ at, prepared });
+      else if (!keep && !isSame(deps, collection, before, prepared.document, prepared.given))
+        changed.push({ at, prepared: withTimes(prepared) });
+    }
+    for (const [pending, outcome, upsert] of [
+      [created, 'created', false],
+      [changed, 'changed', true],
+    ] as const) {
+      const all = pending.map(({ prepared }) => prepared);
+      const results = dryRun || all.length === 0 ? [] : await write(deps, where, by, collection, all, upsert);
+      for (const [index, { at }] of pending.entries()) {
+        const result = results[index];
+        outcomes[at] = result instanceof Failure ? result : outcome;
+      }
+    }
+    return outcomes;
+  });
+}
+
+/** A document to write, with its position in the batch. */
+interface Pending {
+  readonly at: number;
+  readonly prepared: Prepared;
+}
+
+/** Adds the times to the data, where a change takes them from. */
+function withTimes({ given, document }: Prepared): Prepared {
+  const { createdAt: $createdAt, updatedAt: $updatedAt } = document.times;
+  return { document, given: { ...given, data: { ...given.data, $createdAt, $updatedAt } } };
+}
+
+async function matchRelations(
+  deps: Deps,
+  place: TransferPlace,
+  by: AuditContext,
+  given: readonly ImportedDocument[],
+  { keep, dryRun }: MatchOptions,
+): Promise<Matched[]> {
+  const where = contextOf(deps, place);
+  return deps.collections.use(where, async (collection) => {
+    const ids = given.map(({ id }) => id);
+    const present = await presentDocuments(deps, collection, ids);
+    const known = given.filter(({ id }) => present.has(id));
+    const different = await differentRelations(deps, collection, known, keep);
+    const relating = [...different].map(([id, { data, isNew }]): Relating => {
+      const $updatedAt = present.get(id)?.updatedAt;
+      return { id, data: { ...data, $updatedAt }, outcome: isNew ? 'created' : 'changed' };
+    });
+    const outcomes = dryRun
+      ? relating.map(({ outcome }) => outcome)
+      : await relate(deps, where, by, collection, relating);
+    const byId = new Map(relating.map(({ id }, at) => [id, outcomes[at]]));
+    return ids.map((id) => byId.get(id) ?? (present.has(id) ? 'skipped' : 'absent'));
+  });
+}
+
+/** Relationships of a document to write. */
+interface Relating {
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly outcome: 'created' | 'changed';
+}
+
+/** Writes all relationships in one unit. If some cannot be written, the unit fails, and each document gets its own unit. */
+async function relate(
+  deps: Deps,
+  where: CollectionContext,
+  by: AuditContext,
+  collection: Collection,
+  relating: readonly Relating[],
+): Promise<Matched[]> {
+  if (relating.length === 0) return [];
+  try {
+    return await deps.db.work(by, async (unit) => {
+      await deps.tables.use(unit, [collection]);
+      for (const { id, data } of relating)
+        await deps.changes.update(unit, where, collection, id, { data, verbatim: true });
+      return relating.map(({ outcome }) => outcome);
+    });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (relating.length === 1) return [error];
+    const outcomes: Matched[] = [];
+    for (const one of relating) outcomes.push(...(await relate(deps, where, by, collection, [one])));
+    return outcomes;
+  }
 }
 
 interface Prepared {

@@ -1,0 +1,34 @@
+/** Most records and approximate characters of a batch. */
+interface BatchLimits {
+  readonly records: number;
+  readonly characters: number;
+}
+
+/** Groups records until a batch is full, or until a signal. */
+export async function* batchesOf<T>(
+  records: AsyncIterable<T>,
+  limits: BatchLimits,
+  signal: AbortSignal,
+): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  let characters = 0;
+  for await (const record of records) {
+    if (signal.aborted) return;
+    batch.push(record);
+    characters += charactersIn(record);
+    if (batch.length < limits.records && characters < limits.characters) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Counts the characters of the texts in a record, to two levels. */
+function charactersIn(record: unknown, levels = 2): number {
+  if (typeof record === 'string') return record.length;
+  if (typeof record !== 'object' || record === null || levels === 0) return 0;
+  let characters = 0;
+  for (const value of Object.values(record)) characters += charactersIn(value, levels - 1);
+  return characters;
+}

@@ -1,0 +1,243 @@
+import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import { type ImportedDocument, statedRelations, type TransferPlace } from '#src/features/index.js';
+import type { RefusedLine } from '../document-records/refused-lines.js';
+import type { ApplianceCall } from '../line/command.js';
+import type { MadeSecret } from '../project-file/apply.js';
+import { projectOf } from '../project-file/project-call.js';
+import type { Progress } from '../terminal/progress.js';
+import { storedTime } from '../user-records/draft.js';
+import { batchesOf } from './batches.js';
+import { garbageCollector } from './garbage-collector.js';
+import { importSchema } from './schema.js';
+import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from './source.js';
+import { createTally, type KindCounts, type Outcome, type Tally } from './tally.js';
+
+/** Options of an import of a whole project. */
+interface ImportOptions {
+  /** Compares and writes nothing. */
+  readonly dryRun: boolean;
+  /** Leaves users, memberships, documents and files that exist as they are. */
+  readonly resume: boolean;
+  readonly progress: Progress;
+  readonly report: (refused: RefusedLine) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** What an import did. */
+interface ImportReport {
+  readonly kinds: readonly KindCounts[];
+  readonly unsupported: readonly Unsupported[];
+  readonly secrets: readonly MadeSecret[];
+}
+
+const usersOfUnit = { records: 100, characters: 1_000_000 };
+const membershipsOfUnit = { records: 50, characters: 1_000_000 };
+const documentsOfUnit = { records: 200, characters: 1_000_000 };
+/** Records after which garbage is collected. */
+const recordsOfCollection = 2000;
+/** Attempts to read a file whose connection breaks. */
+const fileAttempts = 3;
+
+/** The state of an import. */
+interface Run extends ImportOptions {
+  readonly call: ApplianceCall;
+  readonly project: Project;
+  readonly source: ImportSource;
+  readonly tally: Tally;
+  /** Called after each batch. */
+  readonly advance: (kind: string, records: number) => void;
+}
+
+/**
+ * Writes a source into a project: schema, users, memberships, documents, their relationships, files. Each record is compared with the
+ * existing one, and only differences are written, so an import can be repeated and goes on after an interruption. Throws CommandError if the
+ * source cannot be read.
+ */
+export async function importAll(
+  call: ApplianceCall,
+  projectId: string,
+  source: ImportSource,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const project = await projectOf({ ...call, projectId });
+  const tally = createTally(options.report);
+  const collect = garbageCollector();
+  let sinceCollection = 0;
+  const run: Run = {
+    ...options,
+    call,
+    project,
+    source,
+    tally,
+    advance: (kind, records) => {
+      const done = tally.kinds.find((one) => one.kind === kind)?.read ?? 0;
+      sinceCollection += records;
+      if (sinceCollection >= recordsOfCollection) {
+        collect();
+        sinceCollection = 0;
+      }
+      const failed = tally.kinds.reduce((sum, one) => sum + one.failed, 0);
+      options.progress.show(`${done} ${kind}, ${failed} failed`);
+    },
+  };
+  const secrets = await importSchema({ ...call, projectId }, source.schema, tally, options);
+  const unlinked = await importUsers(run);
+  await importMemberships(run);
+  await importDocuments(run, 'values');
+  await importDocuments(run, 'relationships');
+  await importFiles(run);
+  return { kinds: tally.kinds, unsupported: [...source.unsupported(), ...unlinked], secrets };
+}
+
+/** Imports the users. Identities of providers that the project does not have are left out and returned. */
+async function importUsers(run: Run): Promise<Unsupported[]> {
+  const { call, project, source, tally, dryRun, resume, signal, advance } = run;
+  const { features, runtime } = call;
+  const known = new Set((await features.providers.list(runtime.db, project)).map(({ key }) => key));
+  const unlinked = new Map<string, number>();
+  const kind = 'users';
+  for await (const batch of batchesOf(source.users(), usersOfUnit, signal)) {
+    const given = batch.flatMap(({ user }) => {
+      if (user === undefined) return [];
+      for (const { provider } of user.identities)
+        if (!known.has(provider)) unlinked.set(provider, (unlinked.get(provider) ?? 0) + 1);
+      return { ...user, identities: user.identities.filter(({ provider }) => known.has(provider)) };
+    });
+    const options = { resume, update: !resume, dryRun };
+    const by = call.auditContext(project.id);
+    const outcomes = given.length === 0 ? [] : await features.userTransfer.importSome(by, project, given, options);
+    for (const { line, user, problem } of batch) {
+      const outcome = user && outcomes.shift();
+      const id = user === undefined || user.id === uniqueId ? `line ${line}` : user.id;
+      if (outcome === undefined) await tally.fail(kind, id, 'user_invalid', problem ?? '');
+      else if (outcome instanceof Failure) await tally.fail(kind, id, outcome.type, outcome.message);
+      else tally.add(kind, outcome === 'updated' ? 'changed' : outcome);
+    }
+    advance(kind, batch.length);
+  }
+  return [...unlinked].map(([provider, number]) => ({
+    kind: `identities at ${provider}`,
+    count: number,
+    reason: `The project has no provider with the key ${provider}. Add it with svc provider add, then run the import again.`,
+  }));
+}
+
+async function importMemberships(run: Run): Promise<void> {
+  const { call, project, source, signal } = run;
+  const { membershipImport } = call.features;
+  for await (const batch of batchesOf(source.memberships(), membershipsOfUnit, signal))
+    await importBatch(run, 'memberships', batch.map(withTimes), (given) =>
+      membershipImport.importSome(call.auditContext(project.id), project, given, keeping(run)),
+    );
+}
+
+const keeping = ({ resume, dryRun }: Run) => ({ keep: resume, dryRun });
+
+/** Converts the times of a membership to their stored form. */
+function withTimes(read: Read<SourceMembership>): Read<SourceMembership> {
+  if ('problem' in read) return read;
+  const { id } = read;
+  const [invited, joined] = [storedTime(read.invited), read.joined === null ? null : storedTime(read.joined)];
+  if (invited === undefined || joined === undefined) return { id, problem: 'The membership has an invalid time.' };
+  return { ...read, invited, joined };
+}
+
+/** Writes a batch, and counts the outcome of each record. */
+async function importBatch<T extends { readonly id: string }>(
+  { tally, advance }: Run,
+  kind: string,
+  batch: readonly Read<T>[],
+  write: (given: T[]) => Promise<readonly (Outcome | 'absent' | Failure)[]>,
+  placeOf: (id: string) => string = (id) => id,
+): Promise<void> {
+  const given = batch.flatMap((read) => ('problem' in read ? [] : [read]));
+  const outcomes = given.length === 0 ? [] : [...(await write(given))];
+  for (const read of batch) {
+    if ('problem' in read) {
+      await tally.fail(kind, placeOf(read.id), 'record_invalid', read.problem);
+      continue;
+    }
+    const outcome = outcomes.shift() ?? 'absent';
+    if (outcome instanceof Failure) await tally.fail(kind, placeOf(read.id), outcome.type, outcome.message);
+    else if (outcome !== 'absent') tally.add(kind, outcome);
+  }
+  advance(kind, batch.length);
+}
+
+/**
+ * Imports the documents of all collections without their relationships, or only the relationships. Related documents can come later in the
+ * source, so all documents are written first.
+ */
+async function importDocuments(run: Run, part: 'values' | 'relationships'): Promise<void> {
+  const { call, project, source, dryRun, signal } = run;
+  const { databases, transfer } = call.features;
+  for (const { $id: databaseId, collections = [] } of source.schema.databases ?? [])
+    for (const { $id: collectionId } of collections) {
+      if (signal.aborted) return;
+      const path = { projectId: project.id, databaseId, collectionId };
+      const collection = await databases.getCollection(call.runtime.db, path).catch((error: unknown) => {
+        if (error instanceof Failure) return undefined;
+        throw error;
+      });
+      if (part === 'relationships' && (collection === undefined || statedRelations(collection).length === 0)) continue;
+      if (collection === undefined && !dryRun) {
+        const message = 'The collection could not be created, so its documents are not imported.';
+        await run.tally.fail('documents', `${databaseId}/${collectionId}`, 'collection_not_found', message);
+        continue;
+      }
+      const place: TransferPlace = { project, databaseId, collectionId };
+      const by = () => call.auditContext(project.id);
+      const write = async (given: ImportedDocument[]) => {
+        if (collection === undefined) return given.map(() => 'created' as const);
+        if (part === 'values') return transfer.matchSome(place, by(), given, keeping(run));
+        return transfer.matchRelations(place, by(), given, keeping(run));
+      };
+      const kind = part === 'values' ? 'documents' : 'relationships';
+      const records = source.documents(databaseId, collectionId, part);
+      for await (const batch of batchesOf(records, documentsOfUnit, signal)) {
+        // The first pass has reported these.
+        const read = part === 'values' ? batch : batch.filter((one) => !('problem' in one));
+        await importBatch(run, kind, read, write, (id) => `${databaseId}/${collectionId}/${id}`);
+      }
+    }
+}
+
+async function importFiles(run: Run): Promise<void> {
+  const { project, source, dryRun, signal, tally, advance } = run;
+  const kind = 'files';
+  for (const { $id: bucketId } of source.schema.buckets ?? []) {
+    if (signal.aborted) return;
+    for await (const read of source.files(bucketId)) {
+      if (signal.aborted) return;
+      const id = `${bucketId}/${read.id}`;
+      const [createdAt, updatedAt] = 'problem' in read ? [] : [storedTime(read.createdAt), storedTime(read.updatedAt)];
+      if ('problem' in read) await tally.fail(kind, id, 'record_invalid', read.problem);
+      else if (createdAt === undefined || updatedAt === undefined)
+        await tally.fail(kind, id, 'record_invalid', 'The file has an invalid time.');
+      else {
+        const outcome = await importFile(run, { project, bucketId }, { ...read, createdAt, updatedAt });
+        if (!(outcome instanceof Failure)) tally.add(kind, outcome);
+        else if (dryRun && outcome.type === 'storage_bucket_not_found') tally.add(kind, 'created');
+        else await tally.fail(kind, id, outcome.type, outcome.message);
+      }
+      advance(kind, 1);
+    }
+  }
+}
+
+async function importFile(
+  run: Run,
+  place: Pick<TransferPlace, 'project'> & { readonly bucketId: string },
+  file: SourceFile,
+): Promise<Outcome | Failure> {
+  const { fileTransfer } = run.call.features;
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await fileTransfer.importOne(place, run.call.auditContext(place.project.id), file, keeping(run));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (error.type !== 'general_unavailable' || attempt === fileAttempts) return error;
+    }
+}

@@ -1,0 +1,65 @@
+import { Failure } from '#src/contract/errors.js';
+import { teamsApi } from '#src/features/index.js';
+import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
+import { changesOf, labelOf } from '../project-file/changes.js';
+import type { ProjectFile } from '../project-file/file.js';
+import { type Item, itemsOf } from '../project-file/items.js';
+import { type ProjectCall, projectOf, runIn } from '../project-file/project-call.js';
+import { readProject } from '../project-file/state.js';
+import { CommandError } from '../terminal/exit.js';
+import type { Tally } from './tally.js';
+
+/** Plural nouns of items, as the counts name them. */
+const nouns: Readonly<Record<string, string>> = { index: 'indexes' };
+
+/**
+ * Makes teams, databases, collections, attributes, indexes, buckets and webhooks of the project equal to the source. Items that the source
+ * does not have stay. A change that cannot be made counts as failed. Returns the secrets of new webhooks.
+ */
+export async function importSchema(
+  call: ProjectCall,
+  schema: ProjectFile,
+  tally: Tally,
+  { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
+): Promise<MadeSecret[]> {
+  const wanted = itemsOf(schema).filter(({ kind }) => kind !== 'project');
+  const teams = await presentTeams(call, wanted);
+  const present = [...teams, ...itemsOf(await readProject(call, await projectOf(call), false))];
+  const changes = new Map(changesOf(wanted, present, false).map((change) => [labelOf(change), change]));
+  const secrets: MadeSecret[] = [];
+  for (const item of wanted) {
+    if (signal.aborted) break;
+    const change = changes.get(labelOf(item));
+    const noun = nouns[item.kind] ?? `${item.kind}s`;
+    if (change === undefined) {
+      tally.add(noun, 'skipped');
+      continue;
+    }
+    try {
+      await requirePossible(call, change);
+      const secret = dryRun ? undefined : await applyChange(call, change);
+      if (secret !== undefined) secrets.push(secret);
+      tally.add(noun, change.action === 'create' ? 'created' : 'changed');
+    } catch (error) {
+      if (!(error instanceof Failure || error instanceof CommandError)) throw error;
+      await tally.fail(noun, item.path.join('/'), error.type, error.message);
+    }
+  }
+  return secrets;
+}
+
+/** Reads teams one by one, because a project can have more of them than a list returns. */
+async function presentTeams(call: ProjectCall, wanted: readonly Item[]): Promise<Item[]> {
+  const found: Item[] = [];
+  for (const { kind, path } of wanted) {
+    if (kind !== 'team') continue;
+    const [teamId = ''] = path;
+    try {
+      const { name } = await runIn(call, teamsApi.get, { params: { teamId } });
+      found.push({ kind, path, members: { name } });
+    } catch (error) {
+      if (!(error instanceof Failure && error.type === 'team_not_found')) throw error;
+    }
+  }
+  return found;
+}

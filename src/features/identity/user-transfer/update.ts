@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Project } from '#src/contract/project.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { HashDescription } from '#src/platform/crypto/hashing.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Factors } from '../factors/index.js';
+import type { Identities } from '../identities/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { Sessions } from '../sessions/index.js';
+import type { Users } from '../users/index.js';
+import type { ImportedIdentity, ImportedUser } from './imported.js';
+
+interface Deps {
+  readonly users: Users;
+  readonly factors: Factors;
+  readonly identities: Identities;
+  readonly sessions: Sessions;
+  readonly secrets: OneTimeSecrets;
+}
+
+/** Members of a user that differ from the source, with their new values. */
+interface Differences {
+  readonly members: Partial<Pick<UserRecord, Compared>>;
+  readonly hash: NonNullable<ImportedUser['hash']> | undefined;
+  readonly totp: string | undefined;
+  readonly identities: readonly ImportedIdentity[];
+}
+
+const compared = [
+  ...(['name', 'email', 'phone', 'emailVerification', 'phoneVerification'] as const),
+  ...(['labels', 'prefs', 'status', 'mfa'] as const),
+] as const;
+type Compared = (typeof compared)[number];
+
+/** Finds what an import would change in a user. Members that the source does not have stay; undefined if nothing differs. */
+export async function differencesOf(
+  { users, factors, identities }: Deps,
+  unit: Unit,
+  project: Project,
+  user: UserRecord,
+  given: ImportedUser,
+): Promise<Differences | undefined> {
+  const seed = given.totp === undefined && given.mfa ? undefined : await factors.seedOf(unit, project, user);
+  const isKept = (member: Compared) =>
+    given[member] === undefined ||
+    isDeepStrictEqual(comparable(given[member]), comparable(user[member])) ||
+    // A user who has enrolled an authenticator here keeps the second factor.
+    (member === 'mfa' && !given.mfa && seed !== undefined);
+  const members = Object.fromEntries(
+    compared.filter((member) => !isKept(member)).map((member) => [member, given[member]]),
+  );
+  const hash = isHashKept(users.describePassword(project, user), user, given) ? undefined : given.hash;
+  const totp = plainSeed(given.totp) === seed ? undefined : given.totp;
+  const linked = given.identities.length === 0 ? [] : await identities.ofUser(unit, project, user.id);
+  const missing = given.identities.filter(
+    (one) => !linked.some(({ provider, providerUid }) => provider === one.provider && providerUid === one.providerUid),
+  );
+  const isSame = Object.keys(members).length === 0 && hash === undefined && totp === undefined && missing.length === 0;
+  return isSame ? undefined : { members, hash, totp, identities: missing };
+}
+
+/** The order of labels has no meaning. */
+function comparable(value: unknown): unknown {
+  return Array.isArray(value) ? [...value].sort() : value;
+}
+
+function plainSeed(seed: string | undefined): string | undefined {
+  return seed?.replace(/[\s=-]/g, '').toUpperCase();
+}
+
+/**
+ * True if the password here is the one of the source or a newer one. The first login replaces the hash of another product, so a hash of
+ * this service is compared by the time of the last change of the password.
+ */
+function isHashKept(present: HashDescription | undefined, user: UserRecord, { hash, passwordUpdate }: ImportedUser) {
+  if (hash === undefined) return true;
+  if (present === undefined) return false;
+  const { type: _, ...options } = present.options;
+  const isEqual =
+    typeof hash === 'string'
+      ? hash === present.hash
+      : isDeepStrictEqual({ hash: present.hash, algorithm: present.algorithm, ...options }, { ...hash });
+  if (isEqual) return true;
+  if (passwordUpdate) return user.passwordUpdate !== null && passwordUpdate <= user.passwordUpdate;
+  const isOwn = present.hash.startsWith('scrypt:') || Object.hasOwn(options, 'memoryCost');
+  return isOwn && typeof hash !== 'string';
+}
+
+/**
+ * Changes a user to the state of its source, without messages to the user. Ends sessions as other changes of the password and blocks do.
+ * Throws Failure if an address or number is taken.
+ */
+export async function updateUser(
+  deps: Deps,
+  unit: Unit,
+  project: Project,
+  before: UserRecord,
+  { members, hash, totp, identities: _ }: Differences,
+  { passwordUpdate = unit.now, storedHash }: { passwordUpdate?: string | null | undefined; storedHash: string | null },
+): Promise<UserRecord> {
+  const { users, factors, sessions, secrets } = deps;
+  const { email, phone, ...rest } = members;
+  let user = before;
+  if (email !== undefined) user = await users.changeEmail(unit, project.id, user, email);
+  if (phone !== undefined) user = await users.changePhone(unit, project.id, user, phone);
+  const flags = {
+    ...(email === undefined ? {} : { emailVerification: before.emailVerification }),
+    ...(phone === undefined ? {} : { phoneVerification: before.phoneVerification }),
+  };
+  const change = { ...flags, ...rest, ...(hash === undefined ? {} : { passwordHash: storedHash, passwordUpdate }) };
+  if (Object.keys(change).length > 0) user = await users.update(unit, project.id, user, change);
+  record(unit, before, user, members, hash !== undefined);
+  if (hash !== undefined) await sessions.closeAll(unit, project, user.id);
+  if (members.status === false) await sessions.endAll(unit, project, user.id);
+  if (hash !== undefined || members.status === false || email !== undefined || phone !== undefined)
+    await secrets.void(unit, project, 'every', { userId: user.id });
+  if (totp !== undefined) await factors.adoptTotp(unit, project, user, totp);
+  return user;
+}
+
+/** Writes an audit entry for each change. */
+function record(
+  unit: Unit,
+  before: UserRecord,
+  user: UserRecord,
+  members: Differences['members'],
+  hasPassword: boolean,
+): void {
+  const { id: userId } = user;
+  const of = { resource: `users/${userId}`, userId };
+  const payload = { userId };
+  const email = user.email ?? '';
+  const phone = user.phone ?? '';
+  const plain = { ...of, payload };
+  if (members.name !== undefined) unit.record('accountNameChanged', { ...of, payload: { userId, name: user.name } });
+  if (members.email !== undefined)
+    unit.record('accountEmailChanged', { ...of, payload: { userId, email, previous: before.email ?? '' } });
+  if (members.phone !== undefined)
+    unit.record('accountPhoneChanged', { ...of, payload: { userId, phone, previous: before.phone ?? '' } });
+  if (members.emailVerification === true) unit.record('accountEmailVerified', { ...of, payload: { userId, email } });
+  if (members.emailVerification === false) unit.record('accountEmailUnverified', plain);
+  if (members.phoneVerification === true) unit.record('accountPhoneVerified', { ...of, payload: { userId, phone } });
+  if (members.phoneVerification === false) unit.record('accountPhoneUnverified', plain);
+  if (members.labels !== undefined)
+    unit.record('accountLabelsChanged', { ...of, payload: { userId, labels: [...user.labels] } });
+  if (members.prefs !== undefined) unit.record('accountPrefsChanged', plain);
+  if (members.status !== undefined) unit.record(user.status ? 'accountUnblocked' : 'accountBlocked', plain);
+  if (members.mfa !== undefined) unit.record(user.mfa ? 'mfaEnabled' : 'mfaDisabled', plain);
+  if (hasPassword) unit.record('accountPasswordChanged', plain);
+}
