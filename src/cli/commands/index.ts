@@ -18,6 +18,7 @@ import { filesCommands } from './files.js';
 import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
 import { idsCommand } from './ids.js';
+import { importPocketBase } from './import-pocketbase.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   ...collectionSchemaCommands,
   adviseCommand,
   ...documentCommands,
+  importPocketBase,
   ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,

@@ -101,6 +101,7 @@ export function ofSupabase(row: RowMembers): UserDraft | string {
     status: nonEmptyText(row.banned_until) === undefined || banned === undefined || banned < new Date().toISOString(),
     prefs: data,
     registration: row.created_at,
+    passwordUpdate: row.updated_at,
     hash: productHash('', nonEmptyText(row.encrypted_password), {}),
     totp: factor?.secret,
     identities: objectsOf(row.identities).flatMap((one) => {
@@ -129,6 +130,7 @@ export function ofPocketBase(row: RowMembers): UserDraft {
     emailVerification: row.verified,
     prefs: Object.fromEntries(Object.entries(row).filter(([name]) => !ofRecords.has(name))),
     registration: row.created,
+    passwordUpdate: row.updated,
     hash: productHash('', nonEmptyText(row.passwordHash) ?? nonEmptyText(row.password), {}),
     identities: objectsOf(row.externalAuths).flatMap((one) => identity(one.provider, one.providerId, '')),
   };

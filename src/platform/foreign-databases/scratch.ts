@@ -21,7 +21,9 @@ export async function openScratch(): Promise<Scratch> {
   });
   const all = (sql: string, values: readonly unknown[] = []) =>
     new Promise<{ k: string; v: string }[]>((resolve, reject) => {
-      database.all<{ k: string; v: string }>(sql, values, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+      database.all<{ k: string; v: string }>(sql, values, (error, rows) =>
+        error === null ? resolve(rows) : reject(error),
+      );
     });
   await all('PRAGMA journal_mode = OFF');
   await all('PRAGMA synchronous = OFF');
@@ -33,7 +35,10 @@ export async function openScratch(): Promise<Scratch> {
       await all(`INSERT INTO entries VALUES ${entries.map(() => '(?, ?)').join(', ')}`, entries.flat());
     },
     valuesOf: async (keys) => {
-      const rows = await all(`SELECT k, v FROM entries WHERE k IN (${keys.map(() => '?').join(', ')}) ORDER BY rowid`, keys);
+      const rows = await all(
+        `SELECT k, v FROM entries WHERE k IN (${keys.map(() => '?').join(', ')}) ORDER BY rowid`,
+        keys,
+      );
       const found = new Map<string, string[]>();
       for (const { k, v } of rows) found.set(k, [...(found.get(k) ?? []), v]);
       return found;

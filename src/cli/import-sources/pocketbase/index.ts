@@ -19,8 +19,6 @@ interface Target {
   readonly projectId: string;
   /** The id of the database for the collections. */
   readonly databaseId: string;
-  /** Keys of the providers of the project. */
-  readonly providers: ReadonlySet<string>;
 }
 
 /** Opens the directory `pb_data` of PocketBase, which may be running. Throws CommandError. */
@@ -51,14 +49,14 @@ async function sourceOf(
   database: ForeignSqlite,
   directory: string,
   file: string,
-  { projectId, databaseId, providers }: Target,
+  { projectId, databaseId }: Target,
 ): Promise<ImportSource> {
   const collections = await readCollections(database, file);
   const unsupported = createUnsupportedList();
   const groups = userGroups(collections);
   const { parts, schemas, buckets } = await partsOf(database, collections, groups, unsupported);
   const auth = collections.filter(({ type, system }) => type === 'auth' && !system);
-  const users = { database, unsupported, providers, labels: groups.labels };
+  const users = { database, unsupported, labels: groups.labels };
   await listUnsupportedOfUsers(users, auth);
   const storesElsewhere = await usesS3(database);
   const storage = join(directory, 'storage');

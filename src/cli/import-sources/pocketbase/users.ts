@@ -11,8 +11,6 @@ import { rowsOf } from './rows.js';
 export interface UserContext {
   readonly database: ForeignSqlite;
   readonly labels: ReadonlyMap<string, string>;
-  /** Keys of the providers of the project. */
-  readonly providers: ReadonlySet<string>;
   readonly unsupported: UnsupportedList;
 }
 
@@ -36,22 +34,14 @@ export async function* usersOf(
         key,
         importedValue(field, row, (name) => fileIdOf(id, name)),
       ]);
-      const { email, verified, name, username, password, created } = row;
+      const { email, verified, name, username, password, created, updated } = row;
       const draft = ofPocketBase({
-        ...{ id, email, verified, name, username, created, externalAuths: identities.get(id) },
+        ...{ id, email, verified, name, username, created, updated, externalAuths: identities.get(id) },
         ...(hasPasswords ? { password } : {}),
       });
-      const linked = draft.identities?.filter(({ provider }) => context.providers.has(provider)) ?? [];
-      for (const { provider } of draft.identities ?? [])
-        if (!context.providers.has(provider))
-          context.unsupported.add(
-            'identity',
-            `The project has no provider ${provider}: svc provider add creates it. Users log in there again with the same verified email address.`,
-          );
       const user = checkedUser({
         ...draft,
         prefs: Object.fromEntries(prefs.filter(([key]) => key !== 'name')),
-        identities: linked,
         ...(label === undefined ? {} : { labels: [label] }),
         ...(isAllowed(row) ? {} : { status: false }),
       });
@@ -96,7 +86,7 @@ async function identitiesOf(database: ForeignSqlite, { id }: PocketBaseCollectio
 
 /** Adds the parts of auth collections that have no counterpart. */
 export async function listUnsupportedOfUsers(
-  { database, unsupported, providers }: UserContext,
+  { database, unsupported }: UserContext,
   auth: readonly PocketBaseCollection[],
 ): Promise<void> {
   const reasons: Readonly<Record<string, string>> = {
@@ -112,11 +102,10 @@ export async function listUnsupportedOfUsers(
   }
   for (const { name, options, fields } of auth) {
     for (const provider of options.oauth2?.providers ?? [])
-      if (!providers.has(provider.name))
-        unsupported.add(
-          'provider',
-          `${name}: the provider ${provider.name} is not imported. Add it with svc provider add, with a redirect URI of this service at the provider.`,
-        );
+      unsupported.add(
+        'provider',
+        `${name}: the provider ${provider.name} is not imported. Add it with svc provider add, with a redirect URI of this service at the provider.`,
+      );
     if (options.mfa?.enabled)
       unsupported.add(
         'second factor',

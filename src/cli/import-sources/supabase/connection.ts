@@ -82,7 +82,9 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
     WHERE c.relkind = 'r' AND n.nspname = ANY($1) AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname, c.relname`,
     [schemas],
   );
-  const clients = await database.all("SELECT rolname AS name FROM pg_catalog.pg_roles WHERE rolname IN ('anon', 'authenticated')");
+  const clients = await database.all(
+    "SELECT rolname AS name FROM pg_catalog.pg_roles WHERE rolname IN ('anon', 'authenticated')",
+  );
   const read: Table[] = [];
   for (const { oid, schema, name, security } of tables) {
     const columns = await database.all(

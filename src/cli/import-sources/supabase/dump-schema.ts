@@ -77,7 +77,8 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       const granted = named(grant[2], grant[3]);
       if (granted !== undefined) flags.privileges = true;
       for (const role of namesOf(grant[4] ?? '').flatMap(clientRoles))
-        for (const command of granted === undefined ? [] : commandsOf(grant[1] ?? '')) granted?.privileges[role].add(command);
+        for (const command of granted === undefined ? [] : commandsOf(grant[1] ?? ''))
+          granted?.privileges[role].add(command);
     }
     return undefined;
   };
@@ -139,7 +140,10 @@ function commandsOf(privileges: string): readonly Command[] {
   return words.includes('all') ? commands : commands.filter((command) => words.includes(command));
 }
 
-const columnForm = new RegExp(`^(${name}) (.*?)(?: COLLATE \\S+)?((?: (?:DEFAULT|NOT NULL|GENERATED|CONSTRAINT)\\b.*)?)$`, 's');
+const columnForm = new RegExp(
+  `^(${name}) (.*?)(?: COLLATE \\S+)?((?: (?:DEFAULT|NOT NULL|GENERATED|CONSTRAINT)\\b.*)?)$`,
+  's',
+);
 
 function tableStatement(sql: string): Table | undefined {
   const [, schema = '', table = '', body = ''] = forms.table.exec(sql) ?? [];

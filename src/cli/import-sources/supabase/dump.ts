@@ -3,8 +3,8 @@ import { openScratch, type Scratch } from '#src/platform/foreign-databases/index
 import { usageError } from '../../terminal/exit.js';
 import { objectsOf } from '../../user-records/index.js';
 import { commands, ownSchemas, type SupabaseData, type Table, tableName } from './data.js';
-import { createSchemaReader } from './dump-schema.js';
 import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
+import { createSchemaReader } from './dump-schema.js';
 
 /** Most rows of a batch, and about their bytes. */
 const batch = { rows: 200, bytes: 8_388_608 } as const;
@@ -43,7 +43,10 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
       'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
     );
   if (reader.hasInserts())
-    throw usageError(`${file} has rows as INSERT statements.`, 'make it with COPY: pg_dump -f dump.sql without --inserts');
+    throw usageError(
+      `${file} has rows as INSERT statements.`,
+      'make it with COPY: pg_dump -f dump.sql without --inserts',
+    );
   const remarks: string[] = [];
   if (!reader.hasPrivileges()) {
     remarks.push('The dump has no privileges (--no-privileges). Policies were read as if clients had the usual ones.');
@@ -72,7 +75,9 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
         for (const [name, scratch] of related) lists.set(name, await scratch.valuesOf(ids));
         yield found.map((row) => ({
           ...row,
-          ...Object.fromEntries([...lists].map(([name, list]) => [name, objectsOf([...(list.get(String(row.id)) ?? [])])])),
+          ...Object.fromEntries(
+            [...lists].map(([name, list]) => [name, objectsOf([...(list.get(String(row.id)) ?? [])])]),
+          ),
         }));
       }
     },
@@ -96,7 +101,10 @@ function measure(table: Table, columns: readonly string[], bytes: Buffer): void 
   }
 }
 
-async function* copiedRows(file: string, copied: Copied | undefined): AsyncGenerator<readonly ForeignRow[], void, undefined> {
+async function* copiedRows(
+  file: string,
+  copied: Copied | undefined,
+): AsyncGenerator<readonly ForeignRow[], void, undefined> {
   if (copied === undefined) return;
   let waiting: DumpLine[] = [];
   let bytes = 0;

@@ -16,7 +16,9 @@ export function accessOf(table: Table, unsupported: UnsupportedList): Access {
     const policies = table.policies.filter((one) => one.command === command || one.command === 'all');
     const limit = policies.find(({ isRestrictive }) => isRestrictive);
     if (limit !== undefined) {
-      report(`the restrictive policy ${JSON.stringify(limit.name)} has no counterpart, so nothing is granted for ${command}.`);
+      report(
+        `the restrictive policy ${JSON.stringify(limit.name)} has no counterpart, so nothing is granted for ${command}.`,
+      );
       return [];
     }
     return inEither(...policies.map((policy) => policyGrants(table, command, policy, report)));
@@ -47,15 +49,20 @@ function policyGrants(
   const clients = (['anon', 'authenticated'] as const).filter(
     (role) => (policy.roles.includes('public') || policy.roles.includes(role)) && privileges[role].has(command),
   );
-  const foreign = policy.roles.filter((role) => !['public', 'anon', 'authenticated'].includes(role) && !ofServer.test(role));
-  if (foreign.length > 0) report(`policy ${JSON.stringify(policy.name)}: the role ${foreign.join(', ')} has no counterpart.`);
+  const foreign = policy.roles.filter(
+    (role) => !['public', 'anon', 'authenticated'].includes(role) && !ofServer.test(role),
+  );
+  if (foreign.length > 0)
+    report(`policy ${JSON.stringify(policy.name)}: the role ${foreign.join(', ')} has no counterpart.`);
   if (clients.length === 0) return [];
   const using = policy.using ?? 'true';
   const check = policy.check ?? using;
   const expressions = { select: [using], delete: [using], insert: [check], update: [using, check] }[command];
   const parts = [...new Set(expressions)].map((expression) => mappedExpression(expression, clients, named));
   for (const left of new Set(parts.flatMap((part) => part.left)))
-    report(`policy ${JSON.stringify(policy.name)} for ${command}: no permission expresses ${left}. It grants nothing here.`);
+    report(
+      `policy ${JSON.stringify(policy.name)} for ${command}: no permission expresses ${left}. It grants nothing here.`,
+    );
   return parts.map(({ grants }) => grants).reduce(inBoth);
 }
 
@@ -85,7 +92,11 @@ function mappedExpression(text: string, clients: readonly ClientRole[], columns:
 
 const comparison = /^(.+?) = (.+)$/s;
 
-function conditionGrants(text: string, clients: readonly ClientRole[], columns: ReadonlySet<string>): Grant[] | undefined {
+function conditionGrants(
+  text: string,
+  clients: readonly ClientRole[],
+  columns: ReadonlySet<string>,
+): Grant[] | undefined {
   const users: Grant[] = clients.includes('authenticated') ? [{ to: 'users' }] : [];
   if (text === 'true') return clients.length === 2 ? [{ to: 'any' }] : users.length > 0 ? users : [{ to: 'guests' }];
   if (text === 'false') return [];
