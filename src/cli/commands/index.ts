@@ -19,6 +19,7 @@ import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
 import { idsCommand } from './ids.js';
 import { importPocketBase } from './import-pocketbase.js';
+import { importSupabase } from './import-supabase.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -60,6 +61,7 @@ export const commands: readonly Command[] = [
   adviseCommand,
   ...documentCommands,
   importPocketBase,
+  importSupabase,
   ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,

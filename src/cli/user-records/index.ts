@@ -16,7 +16,7 @@ import {
   ofSvc,
 } from './products.js';
 
-export { checkedUser, objectOf, objectsOf, parsedOf } from './draft.js';
+export { checkedUser, objectOf, objectsOf, parsedOf, storedTime } from './draft.js';
 export { exportedMembers, userCsvHeader, userCsvLine } from './printed.js';
 export { type FirebaseParameters, ofPocketBase, ofSupabase } from './products.js';
 

@@ -88,7 +88,7 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       statement += statement === '' ? line : `\n${line}`;
       quote = quoteAfter(line, quote);
       if (quote !== undefined || !line.trimEnd().endsWith(';')) return undefined;
-      const sql = statement.trimEnd();
+      const sql = withPlainNames(statement.trimEnd());
       statement = '';
       return take(sql);
     },
@@ -116,6 +116,13 @@ function quoteAfter(line: string, before: string | undefined): string | undefine
     else open = sign;
   }
   return open;
+}
+
+/** The statement as `pg_dump` prints it by default. The command line of Supabase quotes all names and adds `IF NOT EXISTS`. */
+function withPlainNames(sql: string): string {
+  return sql
+    .replace(/^(CREATE (?:UNLOGGED )?TABLE |CREATE (?:UNIQUE )?INDEX )IF NOT EXISTS /, '$1')
+    .replace(/'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)"/g, (whole, name: string | undefined) => name ?? whole);
 }
 
 function plain(text: string): string {
