@@ -1,5 +1,7 @@
 import { lazy } from '#src/platform/runtime/lazy.js';
 import { command } from '../line/command.js';
+import { readStdin } from '../line/input.js';
+import { usageError } from '../terminal/exit.js';
 import { importOptions, runImport } from './import-run.js';
 
 /** Loaded by this command only. */
@@ -10,7 +12,9 @@ export const importSupabase = command({
   path: 'import supabase',
   summary:
     'Imports users, tables and files of Supabase into a project, from its database or from a file of pg_dump in plain format. The database is only read. Run it again to import what has changed since',
-  arguments: [{ name: 'SOURCE', summary: 'a file of pg_dump, or postgres://USER:PASSWORD@HOST:PORT/DATABASE' }],
+  arguments: [
+    { name: 'SOURCE', summary: 'a file of pg_dump, or postgres://USER@HOST:PORT/DATABASE; - reads the URL from stdin' },
+  ],
   options: [
     ...importOptions,
     { flag: '--database', value: 'ID', summary: 'id of the database for the collections (default: supabase)' },
@@ -30,7 +34,10 @@ export const importSupabase = command({
   run: async (call) => {
     const { args } = call;
     const { isUrl, openSupabase } = await source.get();
-    const from = args.argument('SOURCE');
+    const given = args.argument('SOURCE');
+    const from = given === '-' ? await readStdin('-') : given;
+    if (given === '-' && !isUrl(from))
+      throw usageError('stdin has no URL that begins with postgres://.', 'name a dump as a file');
     return runImport(call, isUrl(from) ? '' : from, () =>
       openSupabase(from, {
         projectId: args.required('--project'),

@@ -209,7 +209,7 @@ function documentOf(
     id,
     permissions: itemPermissions(access, (member) => (typeof row[member] === 'string' ? [String(row[member])] : [])),
     createdAt: timeIn('created_at'),
-    updatedAt: timeIn('updated_at'),
+    updatedAt: timeIn('updated_at') ?? timeIn('created_at'),
     data,
   };
 }

@@ -20,7 +20,7 @@ export async function* usersOf(
       for (const claim of claims)
         unsupported.add(
           'app metadata',
-          `The member ${claim} of raw_app_meta_data is not imported, because users can change their preferences. Labels are for such values: svc user update --label.`,
+          `The member ${claim} of raw_app_meta_data is not imported, because users can change their preferences. Labels are for such values: svc user update --labels.`,
         );
       yield typeof user === 'string'
         ? { line, bytes: 0, problem: `${String(row.id)}: ${user}` }
