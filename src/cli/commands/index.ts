@@ -18,8 +18,7 @@ import { filesCommands } from './files.js';
 import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
 import { idsCommand } from './ids.js';
-import { importPocketBase } from './import-pocketbase.js';
-import { importSupabase } from './import-supabase.js';
+import { importCommands } from './import.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -60,8 +59,6 @@ export const commands: readonly Command[] = [
   ...collectionSchemaCommands,
   adviseCommand,
   ...documentCommands,
-  importPocketBase,
-  importSupabase,
   ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,
@@ -69,6 +66,7 @@ export const commands: readonly Command[] = [
   ...webhookRemoval,
   ...eventsCommands,
   ...filesCommands,
+  ...importCommands,
   ...backupCommands,
   ...dbCommands,
   ...mailboxCommands,

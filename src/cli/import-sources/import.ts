@@ -83,11 +83,17 @@ export async function importAll(
     },
   };
   const secrets = await importSchema({ ...call, projectId }, source.schema, tally, options);
-  const unlinked = await importUsers(run);
-  await importMemberships(run);
-  await importDocuments(run, 'values');
-  await importDocuments(run, 'relationships');
-  await importFiles(run);
+  const unlinked: Unsupported[] = [];
+  try {
+    unlinked.push(...(await importUsers(run)));
+    await importMemberships(run);
+    await importDocuments(run, 'values');
+    await importDocuments(run, 'relationships');
+    await importFiles(run);
+  } catch (error) {
+    // A signal also ends the requests to the source.
+    if (!options.signal.aborted) throw error;
+  }
   return { kinds: tally.kinds, unsupported: [...source.unsupported(), ...unlinked], secrets };
 }
 

@@ -70,6 +70,11 @@ export async function readUsers(
   return { format, records: usersOf(rows, format, firebase) };
 }
 
+/** A user as the API of svc or Appwrite sends it. Returns the reason if it cannot be imported. */
+export function appwriteUser(row: RowMembers): ImportedUser | string {
+  return checkedUser(ofSvc(row));
+}
+
 async function* usersOf(
   rows: AsyncIterable<UserRow>,
   format: UserFormat,

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '#src/contract/errors.js';
+import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
+import { parseJson } from '#src/platform/text/json.js';
+import { CommandError } from '../../terminal/exit.js';
+
+/** An answer of the API. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A query as the API takes it, such as `{"method":"limit","values":[100]}`. */
+interface ApiQuery {
+  readonly method: string;
+  readonly attribute?: string;
+  readonly values?: readonly unknown[];
+}
+
+/** A request that the API refuses. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly type: string;
+
+  constructor(status: number, type: string, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.type = type;
+  }
+}
+
+/** The project of the source and its server key. */
+export interface ApiAccess {
+  readonly endpoint: string;
+  readonly projectId: string;
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+/** Reads from the REST API of Appwrite or svc. Repeats requests after 429, 5xx and broken connections. */
+export interface ApiClient {
+  /** Throws ApiError, or CommandError if there is no answer. `characters` is the length of the answer. */
+  get(path: string, queries?: readonly ApiQuery[]): Promise<{ readonly body: Json; readonly characters: number }>;
+  /** Opens a file. Throws Failure. */
+  download(path: string): Promise<AsyncIterable<Uint8Array>>;
+}
+
+const attempts = 8;
+const [firstDelayMs, longestDelayMs, longestRetryAfterMs] = [500, 30_000, 300_000];
+const answerMs = 120_000;
+
+/** Creates the client of a project. */
+export function createApiClient(access: ApiAccess): ApiClient {
+  return {
+    get: async (path, queries = []) => {
+      const answer = await send(access, path, queries, async (response) => response.text());
+      const body = objectOf(answer.content);
+      if (answer.status < 300 && body !== undefined) return { body, characters: answer.content.length };
+      throw errorOf(answer.status, body);
+    },
+    download: async (path) => {
+      try {
+        const answer = await send(access, path, [], async (response) =>
+          response.ok && response.body !== null ? response.body : response.text(),
+        );
+        if (typeof answer.content !== 'string') return chunksOf(answer.content);
+        throw errorOf(answer.status, objectOf(answer.content));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        throw new Failure('storage_file_not_found', { message: `The source does not send the file: ${error.message}` });
+      }
+    },
+  };
+}
+
+interface Answer<T> {
+  readonly status: number;
+  readonly content: T;
+}
+
+/** Sends a request until it is answered. Only the last attempt throws. */
+async function send<T>(
+  { endpoint, projectId, key, signal }: ApiAccess,
+  path: string,
+  queries: readonly ApiQuery[],
+  read: (response: Response) => Promise<T>,
+): Promise<Answer<T>> {
+  const url = new URL(endpoint + path);
+  for (const query of queries) url.searchParams.append('queries[]', JSON.stringify(query));
+  const headers = { 'X-Appwrite-Project': projectId, 'X-Appwrite-Key': key, Accept: 'application/json, */*' };
+  for (let attempt = 1; ; attempt++) {
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), answerMs);
+    let problem = '';
+    let waitMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
+    try {
+      // A redirect would pass the key on to another host.
+      const request = { headers, redirect: 'manual', signal: AbortSignal.any([signal, ending.signal]) } as const;
+      const response = await fetch(url, request);
+      const { status } = response;
+      if (status !== 429 && status < 500) return { status, content: await read(response) };
+      problem = `it answers with status ${status}`;
+      waitMs = retryAfter(response.headers.get('retry-after')) ?? waitMs;
+      await response.body?.cancel();
+    } catch (error) {
+      signal.throwIfAborted();
+      problem = describeNetworkError(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    } finally {
+      clearTimeout(timer);
+    }
+    if (attempt === attempts || (attempt === 3 && isHopeless(problem))) throw unreachable(url, problem);
+    await sleep(waitMs, undefined, { signal });
+  }
+}
+
+/** True for problems that waiting does not solve. */
+function isHopeless(problem: string): boolean {
+  return /refused|resolve|TLS|not HTTP/.test(problem);
+}
+
+/** The seconds of `Retry-After` in milliseconds; undefined for anything else. */
+function retryAfter(header: string | null): number | undefined {
+  return header !== null && /^\d+$/.test(header) ? Math.min(longestRetryAfterMs, Number(header) * 1000) : undefined;
+}
+
+function unreachable({ origin }: URL, problem: string): CommandError {
+  const fix = 'check --endpoint and the server there, then run the command again; it goes on where it ended';
+  return new CommandError('unreachable', 'source_unreachable', `${origin} cannot be read: ${problem}.`, fix);
+}
+
+function objectOf(text: string): Json | undefined {
+  try {
+    const value = parseJson(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(status: number, body: Json | undefined): ApiError {
+  const { type, message } = body ?? {};
+  if (typeof type !== 'string') return new ApiError(status, '', `The answer is not one of the API (status ${status}).`);
+  return new ApiError(status, type, typeof message === 'string' ? message : type);
+}
+
+/** The bytes of a file. Throws Failure `general_unavailable` if the connection breaks. */
+async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw new Failure('general_unavailable', { message: 'The connection to the source broke.', cause: error });
+  }
+}

@@ -1,0 +1,219 @@
+import type { ImportedDocument } from '#src/features/index.js';
+import { CommandError, usageError } from '../../terminal/exit.js';
+import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from '../source.js';
+import { type ApiAccess, type ApiClient, ApiError, createApiClient, type Json } from './client.js';
+import { entriesOf, refusalOf } from './pages.js';
+import { readSchema, type SourceCollection } from './schema.js';
+import { type HiddenParts, readUsers } from './users.js';
+
+/** Kinds that svc does not have, with their lists. */
+const foreign: readonly (readonly [kind: string, path: string, reason: string])[] = [
+  ['functions', '/functions', 'svc runs no functions. Run their code as a service of your own, called by webhooks.'],
+  ['sites', '/sites', 'svc hosts no sites.'],
+  ['messaging providers', '/messaging/providers', 'svc sends mail and SMS by the settings of the installation.'],
+  ['messaging topics', '/messaging/topics', 'svc has no topics.'],
+  ['messages', '/messaging/messages', 'svc keeps no messages of other products.'],
+];
+
+/** The lists that a key must be able to read in part. If it can read none of them, it is wrong. */
+const probed = ['/users', '/teams', '/databases', '/storage/buckets'] as const;
+
+/**
+ * Opens a project of Appwrite, or of another installation of svc, over its REST API. Throws CommandError if the endpoint, the project or the
+ * key is wrong.
+ */
+export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
+  const client = createApiClient(access);
+  await requireAccess(client);
+  const left: Unsupported[] = [];
+  const hidden: HiddenParts = { unsalted: 0, secondFactors: 0 };
+  const { schema, collections } = await readSchema(client, access.projectId, left);
+  for (const [kind, path, reason] of foreign) await countForeign(client, kind, path, reason, left);
+  return {
+    schema,
+    users: () => tolerant('users', readUsers(client, hidden, left), left),
+    memberships: () => readMemberships(client, schema.teams ?? [], left),
+    documents: (databaseId, collectionId, part) =>
+      readDocuments(client, collections.get(`${databaseId}/${collectionId}`), part, left),
+    files: (bucketId) => tolerant(`files of ${bucketId}`, readFiles(client, bucketId, left), left),
+    unsupported: () => [...left, ...hiddenRows(hidden)],
+    close: async () => {},
+  };
+}
+
+async function requireAccess(client: ApiClient): Promise<void> {
+  const errors: ApiError[] = [];
+  for (const path of probed)
+    try {
+      await client.get(path, [{ method: 'limit', values: [1] }]);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      errors.push(error);
+    }
+  const [first] = errors;
+  if (first === undefined) return;
+  if (errors.some(({ type }) => type === 'project_not_found'))
+    throw new CommandError(
+      'notFound',
+      'source_project_not_found',
+      'The source has no such project.',
+      'check --source-project and --endpoint',
+    );
+  if (errors.length < probed.length) return;
+  if (errors.every(({ status }) => status === 401 || status === 403))
+    throw new CommandError(
+      'notAllowed',
+      'source_key_refused',
+      'The source refuses the key.',
+      'create a server key there with the scopes users.read, teams.read, databases.read, collections.read, attributes.read, indexes.read, documents.read, buckets.read and files.read, and write it into the file of --key-file',
+    );
+  throw usageError(
+    `The endpoint is not an API of Appwrite: ${first.message}`,
+    'give the address of the API with --endpoint, such as https://cloud.appwrite.io/v1',
+  );
+}
+
+/** Yields the entries of a list. If the source refuses the list, adds the reason to `left`. */
+async function* tolerant<T>(kind: string, entries: AsyncIterable<T>, left: Unsupported[]): AsyncGenerator<T> {
+  try {
+    yield* entries;
+  } catch (error) {
+    const reason = refusalOf(error);
+    if (reason === undefined) throw error;
+    left.push({ kind, count: 0, reason });
+  }
+}
+
+async function countForeign(client: ApiClient, kind: string, path: string, reason: string, left: Unsupported[]) {
+  try {
+    const { body } = await client.get(path, [{ method: 'limit', values: [1] }]);
+    const total = Number(body.total);
+    if (total > 0) left.push({ kind, count: total, reason });
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    // A source without the API has none of them.
+    if (error instanceof ApiError && error.status !== 404 && error.status !== 405)
+      left.push({ kind, count: 0, reason: `They could not be counted. ${reason}` });
+  }
+}
+
+function hiddenRows({ unsalted, secondFactors }: HiddenParts): Unsupported[] {
+  const rows: Unsupported[] = [
+    {
+      kind: 'password hashes (scrypt)',
+      count: unsalted,
+      reason: 'The API does not show their salt. These users set a new password with a recovery link.',
+    },
+    {
+      kind: 'authenticator apps',
+      count: secondFactors,
+      reason: 'The API does not show their secrets. These users enrol their app again after the next login.',
+    },
+  ];
+  return rows.filter(({ count }) => count > 0);
+}
+
+async function* readMemberships(
+  client: ApiClient,
+  teams: readonly { readonly $id: string }[],
+  left: Unsupported[],
+): AsyncGenerator<Read<SourceMembership>> {
+  for (const { $id: teamId } of teams) {
+    const list = entriesOf(client, `/teams/${teamId}/memberships`, 'memberships');
+    for await (const one of tolerant(`memberships of ${teamId}`, list, left))
+      yield {
+        id: String(one.$id),
+        teamId,
+        userId: String(one.userId),
+        roles: (one.roles ?? []) as string[],
+        confirmed: one.confirm === true,
+        invited: String(one.invited || one.$createdAt),
+        joined: typeof one.joined === 'string' && one.joined !== '' ? one.joined : null,
+      };
+  }
+}
+
+async function* readDocuments(
+  client: ApiClient,
+  collection: SourceCollection | undefined,
+  part: 'values' | 'relationships',
+  left: Unsupported[],
+): AsyncGenerator<Read<ImportedDocument>> {
+  if (collection === undefined) return;
+  const { path, member } = collection;
+  for await (const row of tolerant(`documents of ${path}`, selected(client, collection, part), left))
+    yield documentOf(row, collection, part, member);
+}
+
+/** Reads documents with a selection, and in full if the source does not support it. */
+async function* selected(client: ApiClient, { path, member, stated }: SourceCollection, part: string) {
+  const values = part === 'values' ? ['*'] : ['$id', ...stated.map((key) => `${key}.$id`)];
+  let isAnswered = false;
+  try {
+    for await (const entry of entriesOf(client, path, member, [{ method: 'select', values }])) {
+      isAnswered = true;
+      yield entry;
+    }
+  } catch (error) {
+    if (isAnswered || !(error instanceof ApiError) || error.status !== 400) throw error;
+    yield* entriesOf(client, path, member);
+  }
+}
+
+function documentOf(
+  row: Json,
+  { relations, stated, left }: SourceCollection,
+  part: 'values' | 'relationships',
+  member: 'documents' | 'rows',
+): ImportedDocument {
+  const id = String(row.$id);
+  if (part === 'relationships') return { id, data: Object.fromEntries(stated.map((key) => [key, idsOf(row[key])])) };
+  const omitted = new Set([...relations, ...left, ...(member === 'rows' ? ['$tableId'] : [])]);
+  const { $permissions, $createdAt, $updatedAt } = row;
+  return {
+    id,
+    permissions: Array.isArray($permissions) ? $permissions : [],
+    createdAt: textOf($createdAt),
+    updatedAt: textOf($updatedAt),
+    data: Object.fromEntries(Object.entries(row).filter(([key]) => !key.startsWith('$') && !omitted.has(key))),
+  };
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** The ids of related documents, which the source sends as ids or as documents. */
+function idsOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(idsOf);
+  if (typeof value === 'object' && value !== null) return (value as Json).$id;
+  return value === '' || value === undefined ? null : value;
+}
+
+async function* readFiles(client: ApiClient, bucketId: string, left: Unsupported[]): AsyncGenerator<Read<SourceFile>> {
+  const list = `/storage/buckets/${bucketId}/files`;
+  let unfinished = 0;
+  for await (const one of entriesOf(client, list, 'files')) {
+    const id = String(one.$id);
+    if (Number(one.chunksUploaded ?? 0) < Number(one.chunksTotal ?? 0)) {
+      unfinished += 1;
+      continue;
+    }
+    yield {
+      id,
+      name: String(one.name),
+      permissions: (one.$permissions ?? []) as string[],
+      createdAt: String(one.$createdAt),
+      updatedAt: String(one.$updatedAt),
+      size: Number(one.sizeOriginal),
+      mimeType: String(one.mimeType),
+      signature: textOf(one.signature),
+      open: () => client.download(`${list}/${encodeURIComponent(id)}/download`),
+    };
+  }
+  if (unfinished > 0)
+    left.push({
+      kind: `uploads to ${bucketId}`,
+      count: unfinished,
+      reason: 'The source has only parts of these files.',
+    });
+}

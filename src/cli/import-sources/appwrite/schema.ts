@@ -1,0 +1,173 @@
+import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { attributeTypes, typeNames } from '#src/features/index.js';
+import { fromAppwriteFile } from '../../project-file/appwrite.js';
+import type { ProjectFile } from '../../project-file/file.js';
+import type { Unsupported } from '../source.js';
+import type { ApiClient, Json } from './client.js';
+import { entriesOf, refusalOf } from './pages.js';
+
+/** A collection of the source, and how to read its documents. */
+export interface SourceCollection {
+  /** The path of its list of documents or rows, and the name of the list in the answer. */
+  readonly path: string;
+  readonly member: 'documents' | 'rows';
+  /** Keys of all relationships. */
+  readonly relations: readonly string[];
+  /** Keys of the relationships that state every link once. */
+  readonly stated: readonly string[];
+  /** Keys of attributes that have no counterpart here. */
+  readonly left: readonly string[];
+}
+
+/** The schema of a source. */
+interface SourceSchema {
+  readonly schema: ProjectFile;
+  /** By `databaseId/collectionId`. */
+  readonly collections: ReadonlyMap<string, SourceCollection>;
+}
+
+/** Reads a list, or reports why it cannot be read. */
+async function listOf(
+  client: ApiClient,
+  path: string,
+  member: string,
+  kind: string,
+  left: Unsupported[],
+): Promise<Json[]> {
+  try {
+    const entries: Json[] = [];
+    for await (const entry of entriesOf(client, path, member)) entries.push(entry);
+    return entries;
+  } catch (error) {
+    const reason = refusalOf(error);
+    if (reason === undefined) throw error;
+    left.push({ kind, count: 0, reason });
+    return [];
+  }
+}
+
+/** Reads teams, databases, collections, buckets and webhooks. Adds what cannot be imported to `left`. */
+export async function readSchema(client: ApiClient, projectId: string, left: Unsupported[]): Promise<SourceSchema> {
+  const teams = await listOf(client, '/teams', 'teams', 'teams', left);
+  const { databases, tablesDB } = await readDatabases(client, left);
+  const collections: Json[] = [];
+  const tables: Json[] = [];
+  for (const { $id } of databases)
+    collections.push(
+      ...(await listOf(client, `/databases/${$id}/collections`, 'collections', `collections of ${$id}`, left)),
+    );
+  for (const { $id } of tablesDB)
+    tables.push(...(await listOf(client, `/tablesdb/${$id}/tables`, 'tables', `tables of ${$id}`, left)));
+  const buckets = await listOf(client, '/storage/buckets', 'buckets', 'buckets', left);
+  const content = { projectId, teams, databases, tablesDB, collections, tables, buckets };
+  const { file } = fromAppwriteFile(content);
+  const found = new Map<string, SourceCollection>();
+  for (const [list, isTable] of [
+    [collections, false],
+    [tables, true],
+  ] as const)
+    for (const one of list) found.set(`${one.databaseId}/${one.$id}`, sourceCollection(one, isTable));
+  return {
+    schema: { ...withKnownTypes(file, found, left), webhooks: await readWebhooks(client, left) },
+    collections: found,
+  };
+}
+
+/** Appwrite 1.8 and later list databases of the newer API separately; svc lists all of them under both names. */
+async function readDatabases(client: ApiClient, left: Unsupported[]) {
+  const databases = await listOf(client, '/databases', 'databases', 'databases', left);
+  const isTables = ({ type }: Json) => type === 'tablesdb';
+  const known = new Set(databases.map(({ $id }) => $id));
+  const newer = await listOf(client, '/tablesdb', 'databases', '', []);
+  const tablesDB = [...databases.filter(isTables), ...newer.filter(({ $id }) => !known.has($id))];
+  return { databases: databases.filter((one) => !isTables(one)), tablesDB };
+}
+
+const fieldsOf = (collection: Json) => ((collection.attributes ?? collection.columns ?? []) as Json[]) || [];
+
+function sourceCollection(collection: Json, isTable: boolean): SourceCollection {
+  const { databaseId, $id } = collection;
+  const relations = fieldsOf(collection).filter(({ type }) => type === 'relationship');
+  return {
+    path: isTable
+      ? `/tablesdb/${databaseId}/tables/${$id}/rows`
+      : `/databases/${databaseId}/collections/${$id}/documents`,
+    member: isTable ? 'rows' : 'documents',
+    relations: relations.map(({ key }) => String(key)),
+    stated: relations.filter(isStated).map(({ key }) => String(key)),
+    left: [],
+  };
+}
+
+/** True for the side that states a link: the only one, the one with one related document, or else the parent. */
+function isStated({ relationType, twoWay, side }: Json): boolean {
+  const isChild = side === 'child';
+  if (twoWay !== true) return !isChild;
+  if (relationType === 'oneToMany') return isChild;
+  return !isChild;
+}
+
+/** Leaves out attributes of types that do not exist here, and indexes over them. */
+function withKnownTypes(
+  file: ProjectFile,
+  found: Map<string, SourceCollection>,
+  unsupported: Unsupported[],
+): ProjectFile {
+  const known = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path)]);
+  const databases = file.databases?.map((database) => ({
+    ...database,
+    collections: database.collections?.map((collection) => {
+      const place = `${database.$id}/${collection.$id}`;
+      const { attributes = [], indexes = [] } = collection;
+      const unknown = attributes.filter(({ type }) => !known.has(type));
+      const keys = unknown.map(({ key }) => key);
+      for (const { key, type } of unknown)
+        unsupported.push({
+          kind: `attribute ${place}/${key}`,
+          count: 1,
+          reason: `There is no type ${type} here. The documents are imported without these values.`,
+        });
+      const source = found.get(place);
+      if (source !== undefined) found.set(place, { ...source, left: keys });
+      return {
+        ...collection,
+        attributes: attributes.filter(({ key }) => !keys.includes(key)),
+        indexes: indexes.filter((index) => !index.attributes.some((key) => keys.includes(key))),
+      };
+    }),
+  }));
+  return { ...file, databases };
+}
+
+async function readWebhooks(client: ApiClient, left: Unsupported[]): Promise<ProjectFile['webhooks']> {
+  const known: readonly string[] = [everyEvent, ...subscribableEvents];
+  const found = await listOf(client, '/webhooks', 'webhooks', 'webhooks', left);
+  const webhooks = found.map((one) => {
+    const events = ((one.events ?? []) as string[]).filter((event) => known.includes(event));
+    const authUsername = String(one.authUsername ?? one.httpUser ?? '');
+    return {
+      $id: String(one.$id),
+      name: String(one.name),
+      url: String(one.url),
+      events,
+      enabled: one.enabled !== false,
+      tls: (one.tls ?? one.security) !== false,
+      ...(authUsername === '' ? {} : { authUsername }),
+    };
+  });
+  const silent = webhooks.filter(({ events }) => events.length === 0).length;
+  if (silent > 0)
+    left.push({
+      kind: 'webhooks',
+      count: silent,
+      reason: `None of their events exists here. Events are ${known.join(', ')}.`,
+    });
+  const protectedOnes = webhooks.filter((one) => 'authUsername' in one).length;
+  if (protectedOnes > 0)
+    left.push({
+      kind: 'webhook passwords',
+      count: protectedOnes,
+      reason: 'The API does not show them. Set them with svc webhook update.',
+    });
+  return webhooks.filter(({ events }) => events.length > 0);
+}
