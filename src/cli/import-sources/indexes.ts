@@ -2,7 +2,7 @@ import { schemaLimits } from '#src/contract/limits.js';
 import type { SourceAttribute, SourceIndex } from './schema-types.js';
 
 /** A statement `CREATE INDEX`. */
-export interface ParsedIndex {
+interface ParsedIndex {
   readonly name: string;
   readonly unique: boolean;
   readonly columns: readonly { readonly name: string; readonly order: 'ASC' | 'DESC' }[];
@@ -15,7 +15,7 @@ const column =
   /^(?<name>"[^"]+"|`[^`]+`|\[[^\]]+\]|\w+)(?:\s+COLLATE\s+(?<collation>\S+))?(?:\s+(?<order>ASC|DESC))?(?:\s+NULLS\s+(?:FIRST|LAST))?$/i;
 
 /** Parses an index of columns. Returns the reason if it has other parts. */
-export function parsedIndex(sql: string): ParsedIndex | string {
+function parsedIndex(sql: string): ParsedIndex | string {
   if (/\)\s*(?:NULLS\s+\S+\s+\S+\s+)?WHERE\s/i.test(sql)) return 'Only a part of the records is indexed (WHERE).';
   const groups = statement.exec(sql)?.groups;
   if (groups === undefined || groups.rest !== '') return 'Its statement has parts that an index here cannot have.';

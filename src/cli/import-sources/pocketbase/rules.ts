@@ -11,7 +11,7 @@ export interface RuleContext {
 }
 
 /** The groups of callers that a rule allows, and its parts that no permission expresses. */
-export interface MappedRule {
+interface MappedRule {
   readonly grants: readonly Grant[];
   readonly left: readonly string[];
 }

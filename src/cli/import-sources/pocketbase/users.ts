@@ -8,7 +8,7 @@ import { type Part, quotedName } from './parts.js';
 import { rowsOf } from './rows.js';
 
 /** What users need beside their records. */
-export interface UserContext {
+interface UserContext {
   readonly database: ForeignSqlite;
   readonly labels: ReadonlyMap<string, string>;
   readonly unsupported: UnsupportedList;

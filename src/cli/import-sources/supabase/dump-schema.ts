@@ -7,7 +7,7 @@ interface CopyStart {
 }
 
 /** Reads the statements of a dump line by line. */
-export interface SchemaReader {
+interface SchemaReader {
   /** Adds a line outside of rows. Returns the table and its columns if rows follow. */
   add(line: string): CopyStart | undefined;
   tableOf(name: string): Table | undefined;

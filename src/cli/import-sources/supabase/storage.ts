@@ -11,7 +11,7 @@ import { timeOf } from './columns.js';
 import { type SupabaseData, tableName } from './data.js';
 
 /** The buckets and files of Supabase's storage. */
-export interface Storage {
+interface Storage {
   readonly buckets: SourceBucket[];
   files(bucketId: string): AsyncIterable<Read<SourceFile>>;
 }

@@ -12,7 +12,7 @@ import { type Column, quotedName, type SupabaseData, type Table } from './data.j
 import { accessOf } from './policies.js';
 
 /** A table that is imported as a collection. */
-export interface Imported {
+interface Imported {
   readonly id: string;
   readonly table: Table;
   readonly schema: SourceCollection;
