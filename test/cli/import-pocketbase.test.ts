@@ -1,12 +1,11 @@
 // svc import pocketbase: a recorded data directory becomes users, collections, permissions and files of a project.
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import sqlite3 from 'sqlite3';
-import { root } from '../harness/checkout.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { passwords, pixel } from './pocketbase/fill.js';
+import { recordedData, withDatabase } from './pocketbase/recorded.js';
 
 type Json = Record<string, unknown>;
 type Report = {
@@ -29,22 +28,7 @@ before(async () => {
 });
 after(() => place.dispose());
 
-/** Runs SQL on a database, and keeps its log open as a running PocketBase does if asked for. */
-async function withDatabase(file: string, sql: string, body: () => Promise<void> = async () => {}): Promise<void> {
-  const database = new sqlite3.Database(file);
-  await new Promise<void>((resolve, reject) => database.exec(sql, (error) => (error ? reject(error) : resolve())));
-  await body();
-  await new Promise<void>((resolve) => database.close(() => resolve()));
-}
-
-async function recorded(name: string, sql = ''): Promise<string> {
-  const directory = join(place.dir, name);
-  const from = join(root, 'test/cli/pocketbase');
-  mkdirSync(directory);
-  cpSync(join(from, 'storage'), join(directory, 'storage'), { recursive: true });
-  await withDatabase(join(directory, 'data.db'), readFileSync(join(from, 'data.sql'), 'utf8') + sql);
-  return directory;
-}
+const recorded = (name: string, sql = '') => recordedData(join(place.dir, name), sql);
 
 async function imported(...args: string[]): Promise<Report & { code: number | null; err: string }> {
   const { code, out, err } = await place.svc(['import', 'pocketbase', ...args, '--json']);
@@ -206,39 +190,47 @@ test('a second run brings changes of the source, also from the log of a running 
 });
 
 test('rules that no permission expresses grant nothing', async () => {
-  const rules = (table: string, list: string | null, view = list) => {
-    const text = (rule: string | null) => (rule === null ? 'NULL' : `'${rule.replaceAll("'", "''")}'`);
-    return `UPDATE _collections SET listRule = ${text(list)}, viewRule = ${text(view)} WHERE name = '${table}';`;
-  };
-  const close = "UPDATE _collections SET createRule = NULL WHERE name = 'users';";
-  const cases: [rules: string, permissions: string[], ofFirst: string[]][] = [
-    [rules('posts', null), [], []],
-    [rules('posts', ''), ['read("any")'], []],
-    [rules('posts', '', '@request.auth.id != ""'), ['read("users")'], []],
-    [rules('posts', "'' != @request.auth.id // all users"), ['read("users")'], []],
-    [rules('posts', 'author.id = @request.auth.id || state = "live"'), [], [`read("user:${idOf('ada')}")`]],
-    [rules('posts', 'author = @request.auth.id && state = "live"'), [], []],
-    [rules('posts', 'author != @request.auth.id'), [], []],
-    [rules('posts', 'tags ?= @request.auth.id'), [], []],
-    [rules('posts', '@request.auth.collectionName = "users"'), ['read("users")'], []],
-    [rules('posts', '@collection.notes.owner ?= @request.auth.id'), [], []],
-    [rules('posts', '((@request.auth.id != ""'), [], []],
-    // Without sign-up in PocketBase, the role of all users would be open to everyone here.
-    [close + rules('posts', '@request.auth.id != ""'), ['read("label:users")'], []],
+  const signedIn = '@request.auth.id != ""';
+  const isAda = [`read("user:${idOf('ada')}")`];
+  const cases: [list: string | null, view: string | null, permissions: string[], ofDocument: string[]][] = [
+    [null, null, [], []],
+    ['', '', ['read("any")'], []],
+    ['', null, [], []],
+    ['', signedIn, ['read("users")'], []],
+    ["'' != @request.auth.id // all users", '', ['read("users")'], []],
+    ['owner.id = @request.auth.id || text = "x"', '', [], isAda],
+    ['owner = @request.auth.id && text = "x"', '', [], []],
+    [`${signedIn} && (@request.auth.id = owner)`, '', [], isAda],
+    ['owner != @request.auth.id', '', [], []],
+    ['readers = @request.auth.id', '', [], []],
+    ['answers ?= @request.auth.id', '', [], []],
+    ['readers.id ?= @request.auth.id', '', [], [`read("user:${idOf('bob')}")`]],
+    ['@request.auth.collectionName = "users"', '', ['read("users")'], []],
+    ['@collection.notes.owner ?= @request.auth.id', '', [], []],
+    ['((@request.auth.id != ""', '', [], []],
   ];
-  for (const [at, [sql, permissions, ofFirst]] of cases.entries()) {
-    const id = `rules-${at}`;
-    await place.json(['project', 'create', id, '--id', id]);
-    await recorded(
-      id,
-      `${sql} UPDATE _collections SET createRule = NULL, updateRule = NULL, deleteRule = NULL WHERE name = 'posts';`,
-    );
-    const made = await imported(id, '--project', id);
+  const text = (rule: string | null) => (rule === null ? 'NULL' : `'${rule.replaceAll("'", "''")}'`);
+  const copies = cases.map(
+    ([list, view], at) => `CREATE TABLE c${at} AS SELECT * FROM notes WHERE id = '${idOf('shared')}';
+      INSERT INTO _collections SELECT 'pbc_c${at}', 0, 'base', 'c${at}', fields, '[]', ${text(list)}, ${text(view)}, NULL, NULL, NULL,
+      options, created, updated FROM _collections WHERE name = 'notes';`,
+  );
+  const isClosed = "UPDATE _collections SET createRule = NULL WHERE name = 'users';";
+  // Without sign-up in PocketBase, the role of all users would be open to everyone here.
+  const closed = (permission: string) => permission.replace('"users"', '"label:users"');
+  for (const project of ['rules', 'closed']) {
+    await place.json(['project', 'create', project, '--id', project]);
+    const some = project === 'rules' ? copies : copies.slice(0, 4);
+    await recorded(project, some.join('\n') + (project === 'closed' ? isClosed : ''));
+    const made = await imported(project, '--project', project);
     assert.equal(made.code, 0, made.err);
-    const collection = await read(id, `${documents}/posts`);
-    assert.deepEqual(collection.$permissions, permissions, sql);
-    const document = await read(id, `${documents}/posts/documents/${idOf('first')}`);
-    assert.deepEqual(document.$permissions, ofFirst, sql);
+    for (const [at, [list, view, permissions, ofDocument]] of cases.slice(0, some.length).entries()) {
+      const collection = await read(project, `${documents}/c${at}`);
+      const expected = project === 'closed' ? permissions.map(closed) : permissions;
+      assert.deepEqual(collection.$permissions, expected, `${list} ${view}`);
+      const document = await read(project, `${documents}/c${at}/documents/${idOf('shared')}`);
+      assert.deepEqual(document.$permissions, ofDocument, `${list} ${view}`);
+    }
   }
 });
 

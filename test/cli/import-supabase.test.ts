@@ -177,7 +177,7 @@ test('rows have their values, ids, times and relationships', async () => {
 
 test('users log in with their passwords and see what the policies allow', async () => {
   const logIn = async (name: string) => {
-    const given = { email: `${name}@mail.example`, password: `${name} has a password` };
+    const given = { email: `${name}@base.example`, password: `${name} has a password` };
     const { status, body } = await send('/account/sessions/email', 'POST', 'live', given);
     assert.equal(status, 201, JSON.stringify(body));
     return { 'X-Service-Session': String(body.secret) };
@@ -190,7 +190,7 @@ test('users log in with their passwords and see what the policies allow', async 
   );
   // bob has an authenticator app.
   const begun = await send('/account/sessions/email', 'POST', 'live', {
-    ...{ email: 'bob@mail.example', password: 'bob has a password' },
+    ...{ email: 'bob@base.example', password: 'bob has a password' },
   });
   assert.equal(begun.body.type, 'user_more_factors_required');
   const pending = { 'X-Service-Session': String((begun.body.pendingSession as Json).secret) };

@@ -1,6 +1,6 @@
 // The contract of the command line, for every command there is: help, examples, mistakes, JSON.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { explain } from '#src/cli/terminal/exit.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
+import { recordedData } from './pocketbase/recorded.js';
 
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 
@@ -21,6 +22,8 @@ before(async () => {
   // What `svc project update --logo` takes.
   writeFileSync(join(place.dir, 'whsec.txt'), `whsec_${Buffer.alloc(32, 7).toString('base64')}`);
   writeFileSync(join(place.dir, 'body.json'), '{}');
+  await recordedData(join(place.dir, 'pb_data'));
+  copyFileSync(join(root, 'test/cli/supabase/dump.sql'), join(place.dir, 'dump.sql'));
   writeFileSync(join(place.dir, 'logo.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
 });
 after(() => place.dispose());

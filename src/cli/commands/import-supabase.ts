@@ -27,8 +27,8 @@ export const importSupabase = command({
     },
   ],
   examples: [
-    'svc import supabase dump.sql --project shop --dry-run',
-    'svc import supabase dump.sql --project shop --tables todos,profiles --json',
+    'svc import supabase dump.sql --project shop --tables todos,lists,profiles --dry-run',
+    'svc import supabase dump.sql --project shop --tables todos,lists,profiles --json',
   ],
   needs: 'appliance',
   run: async (call) => {

@@ -333,7 +333,7 @@ CREATE TABLE storage.objects (
 --
 
 COPY auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at, id) FROM stdin;
-a0000000-0000-4000-8000-000000000001	a0000000-0000-4000-8000-000000000001	{"sub": "a0000000-0000-4000-8000-000000000001", "email": "ada@mail.example"}	email	\N	2024-01-02 03:04:05+00	2024-01-02 03:04:05+00	a0000000-0000-4000-8000-00000000000a
+a0000000-0000-4000-8000-000000000001	a0000000-0000-4000-8000-000000000001	{"sub": "a0000000-0000-4000-8000-000000000001", "email": "ada@base.example"}	email	\N	2024-01-02 03:04:05+00	2024-01-02 03:04:05+00	a0000000-0000-4000-8000-00000000000a
 1234567890	e0000000-0000-4000-8000-000000000003	{"sub": "1234567890", "email": "eve@gmail.example"}	google	\N	2024-03-02 00:00:00+00	2024-03-02 00:00:00+00	e0000000-0000-4000-8000-00000000000e
 \.
 
@@ -353,9 +353,9 @@ f0000000-0000-4000-8000-000000000002	e0000000-0000-4000-8000-000000000003	phone 
 --
 
 COPY auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at, invited_at, confirmation_token, confirmation_sent_at, recovery_token, recovery_sent_at, email_change_token_new, email_change, email_change_sent_at, last_sign_in_at, raw_app_meta_data, raw_user_meta_data, is_super_admin, created_at, updated_at, phone, phone_confirmed_at, phone_change, phone_change_token, phone_change_sent_at, email_change_token_current, email_change_confirm_status, banned_until, reauthentication_token, reauthentication_sent_at, is_sso_user, deleted_at, is_anonymous) FROM stdin;
-00000000-0000-0000-0000-000000000000	a0000000-0000-4000-8000-000000000001	authenticated	authenticated	ada@mail.example	$2a$06$oey.RYbjCmQY66yzUduxauDwgKQXSuGZQl8TR37j4eEhsnmYARVK6	2024-01-02 03:04:05.678901+00	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"plan": "pro", "provider": "email", "providers": ["email"]}	{"theme": "dark", "full_name": "Ada \\\\ \\"Tab\\""}	\N	2024-01-02 03:04:05+00	2024-05-06 07:08:09+00	\N	\N			\N		0	\N		\N	f	\N	f
-00000000-0000-0000-0000-000000000000	b0000000-0000-4000-8000-000000000002	authenticated	authenticated	bob@mail.example	$2a$06$T1rniauPmEh.Bip2xJIEnuBoP91KCjF7keF221CW8KCKcGclAAeha	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"provider": "email", "providers": ["email"]}	{}	\N	2024-02-02 00:00:00+00	2024-02-02 00:00:00+00	4915112345678	2024-02-03 00:00:00+00			\N		0	\N		\N	f	\N	f
-00000000-0000-0000-0000-000000000000	e0000000-0000-4000-8000-000000000003	authenticated	authenticated	eve@mail.example	$2a$06$kKlaWigK2I/TeJT3108gROJU5Bd3ZOvdLAggjnCJ9Ew/oohVdHqZG	2024-03-02 00:00:00+00	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"provider": "email", "providers": ["email", "google"]}	{"name": "Eve"}	\N	2024-03-02 00:00:00+00	2024-03-02 00:00:00+00	\N	\N			\N		0	2020-01-01 00:00:00+00		\N	f	\N	f
+00000000-0000-0000-0000-000000000000	a0000000-0000-4000-8000-000000000001	authenticated	authenticated	ada@base.example	$2a$06$oey.RYbjCmQY66yzUduxauDwgKQXSuGZQl8TR37j4eEhsnmYARVK6	2024-01-02 03:04:05.678901+00	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"plan": "pro", "provider": "email", "providers": ["email"]}	{"theme": "dark", "full_name": "Ada \\\\ \\"Tab\\""}	\N	2024-01-02 03:04:05+00	2024-05-06 07:08:09+00	\N	\N			\N		0	\N		\N	f	\N	f
+00000000-0000-0000-0000-000000000000	b0000000-0000-4000-8000-000000000002	authenticated	authenticated	bob@base.example	$2a$06$T1rniauPmEh.Bip2xJIEnuBoP91KCjF7keF221CW8KCKcGclAAeha	\N	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"provider": "email", "providers": ["email"]}	{}	\N	2024-02-02 00:00:00+00	2024-02-02 00:00:00+00	4915112345678	2024-02-03 00:00:00+00			\N		0	\N		\N	f	\N	f
+00000000-0000-0000-0000-000000000000	e0000000-0000-4000-8000-000000000003	authenticated	authenticated	eve@base.example	$2a$06$kKlaWigK2I/TeJT3108gROJU5Bd3ZOvdLAggjnCJ9Ew/oohVdHqZG	2024-03-02 00:00:00+00	\N	\N	\N	\N	\N	\N	\N	\N	\N	{"provider": "email", "providers": ["email", "google"]}	{"name": "Eve"}	\N	2024-03-02 00:00:00+00	2024-03-02 00:00:00+00	\N	\N			\N		0	2020-01-01 00:00:00+00		\N	f	\N	f
 \.
 
 

@@ -55,18 +55,18 @@ CREATE POLICY "Avatars can't be secret" ON storage.objects FOR SELECT USING (buc
 
 INSERT INTO auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at, raw_app_meta_data, raw_user_meta_data,
   created_at, updated_at, phone, phone_confirmed_at, banned_until, is_anonymous) VALUES
-  ('00000000-0000-0000-0000-000000000000', 'a0000000-0000-4000-8000-000000000001', 'authenticated', 'authenticated', 'ada@mail.example',
+  ('00000000-0000-0000-0000-000000000000', 'a0000000-0000-4000-8000-000000000001', 'authenticated', 'authenticated', 'ada@base.example',
    '$2a$06$oey.RYbjCmQY66yzUduxauDwgKQXSuGZQl8TR37j4eEhsnmYARVK6', '2024-01-02 03:04:05.678901+00', '{"provider": "email", "providers": ["email"], "plan": "pro"}',
    '{"full_name": "Ada \\ \"Tab\"", "theme": "dark"}', '2024-01-02 03:04:05+00', '2024-05-06 07:08:09+00', NULL, NULL, NULL, false),
-  ('00000000-0000-0000-0000-000000000000', 'b0000000-0000-4000-8000-000000000002', 'authenticated', 'authenticated', 'bob@mail.example',
+  ('00000000-0000-0000-0000-000000000000', 'b0000000-0000-4000-8000-000000000002', 'authenticated', 'authenticated', 'bob@base.example',
    '$2a$06$T1rniauPmEh.Bip2xJIEnuBoP91KCjF7keF221CW8KCKcGclAAeha', NULL, '{"provider": "email", "providers": ["email"]}', '{}', '2024-02-02 00:00:00+00', '2024-02-02 00:00:00+00',
    '4915112345678', '2024-02-03 00:00:00+00', NULL, false),
-  ('00000000-0000-0000-0000-000000000000', 'e0000000-0000-4000-8000-000000000003', 'authenticated', 'authenticated', 'eve@mail.example',
+  ('00000000-0000-0000-0000-000000000000', 'e0000000-0000-4000-8000-000000000003', 'authenticated', 'authenticated', 'eve@base.example',
    '$2a$06$kKlaWigK2I/TeJT3108gROJU5Bd3ZOvdLAggjnCJ9Ew/oohVdHqZG', '2024-03-02 00:00:00+00', '{"provider": "email", "providers": ["email", "google"]}', '{"name": "Eve"}',
    '2024-03-02 00:00:00+00', '2024-03-02 00:00:00+00', NULL, NULL, '2020-01-01 00:00:00+00', false);
 INSERT INTO auth.identities (provider_id, user_id, identity_data, provider, created_at, updated_at, id) VALUES
   ('a0000000-0000-4000-8000-000000000001', 'a0000000-0000-4000-8000-000000000001',
-   '{"sub": "a0000000-0000-4000-8000-000000000001", "email": "ada@mail.example"}', 'email', '2024-01-02 03:04:05+00', '2024-01-02 03:04:05+00',
+   '{"sub": "a0000000-0000-4000-8000-000000000001", "email": "ada@base.example"}', 'email', '2024-01-02 03:04:05+00', '2024-01-02 03:04:05+00',
    'a0000000-0000-4000-8000-00000000000a'),
   ('1234567890', 'e0000000-0000-4000-8000-000000000003', '{"sub": "1234567890", "email": "eve@gmail.example"}', 'google',
    '2024-03-02 00:00:00+00', '2024-03-02 00:00:00+00', 'e0000000-0000-4000-8000-00000000000e');
