@@ -1,7 +1,7 @@
 // The contract of the command line, for every command there is: help, examples, mistakes, JSON.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { explain } from '#src/cli/terminal/exit.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
+import { recordedData } from './pocketbase/recorded.js';
 
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 
@@ -29,6 +30,8 @@ before(async () => {
   // What `svc project update --logo` takes.
   writeFileSync(join(place.dir, 'whsec.txt'), `whsec_${Buffer.alloc(32, 7).toString('base64')}`);
   writeFileSync(join(place.dir, 'body.json'), '{}');
+  await recordedData(join(place.dir, 'pb_data'));
+  copyFileSync(join(root, 'test/cli/supabase/dump.sql'), join(place.dir, 'dump.sql'));
   writeFileSync(join(place.dir, 'logo.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
 });
 after(async () => {

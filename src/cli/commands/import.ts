@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { openAppwrite } from '../import-sources/appwrite/index.js';
 import { command } from '../line/command.js';
 import { readSecretFile, valid } from '../line/input.js';
+import { importPocketBase } from './import-pocketbase.js';
 import { importOptions, runImport } from './import-run.js';
+import { importSupabase } from './import-supabase.js';
 
 const endpoint = z
   .url({ protocol: /^https?$/, error: 'must be an address such as https://cloud.appwrite.io/v1' })
@@ -36,4 +38,4 @@ const appwrite = command({
 });
 
 /** `svc import …` */
-export const importCommands = [appwrite];
+export const importCommands = [appwrite, importPocketBase, importSupabase];

@@ -37,7 +37,7 @@ const explain = command({
     { flag: '--user', value: 'USER', summary: 'id or email address of the user (default: a guest)', values: 'user' },
   ],
   examples: [
-    'svc permission explain posts --project shop --database blog --user anna@example.com',
+    'svc permission explain posts --project shop --database blog --user ada@example.com',
     'svc permission explain posts --project shop --database blog --json',
   ],
   needs: 'appliance',

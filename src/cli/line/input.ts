@@ -157,7 +157,7 @@ export function refuseSecretsIn(argv: readonly string[]): void {
       : `svc config set ${setting} - and the URL on stdin, or ${setting}_FILE with the path of a file that holds it`;
   throw usageError(
     `${flag ?? setting ?? 'An argument'} has a URL with a password. Every user of this machine can read the arguments of a process.`,
-    instead || 'take the password out of the URL',
+    instead || (argv.includes('import') ? 'give - and the URL on stdin' : 'take the password out of the URL'),
   );
 }
 

@@ -16,8 +16,9 @@ import {
   ofSvc,
 } from './products.js';
 
+export { checkedUser, objectOf, objectsOf, parsedOf, storedTime } from './draft.js';
 export { exportedMembers, userCsvHeader, userCsvLine } from './printed.js';
-export type { FirebaseParameters } from './products.js';
+export { type FirebaseParameters, ofPocketBase, ofSupabase } from './products.js';
 
 /** Formats of files of users. `csv` has the members of `svc` as columns. */
 export const userFormats = [

@@ -101,6 +101,7 @@ export function ofSupabase(row: RowMembers): UserDraft | string {
     status: nonEmptyText(row.banned_until) === undefined || banned === undefined || banned < new Date().toISOString(),
     prefs: data,
     registration: row.created_at,
+    passwordUpdate: row.updated_at,
     hash: productHash('', nonEmptyText(row.encrypted_password), {}),
     totp: factor?.secret,
     identities: objectsOf(row.identities).flatMap((one) => {
@@ -114,10 +115,13 @@ export function ofSupabase(row: RowMembers): UserDraft | string {
 const ofRecords = new Set([
   ...['id', 'collectionId', 'collectionName', 'created', 'updated', 'expand', 'email', 'emailVisibility', 'verified'],
   ...['name', 'username', 'password', 'passwordHash', 'tokenKey', 'lastResetSentAt', 'lastVerificationSentAt'],
-  ...['lastLoginAlertSentAt'],
+  ...['lastLoginAlertSentAt', 'externalAuths'],
 ]);
 
-/** Records of an auth collection of PocketBase, with the column `password` or `passwordHash` of its database. */
+/**
+ * Records of an auth collection of PocketBase, with the column `password` or `passwordHash` of its database, and with the rows of
+ * `_externalAuths` as `externalAuths`.
+ */
 export function ofPocketBase(row: RowMembers): UserDraft {
   return {
     id: row.id,
@@ -126,7 +130,9 @@ export function ofPocketBase(row: RowMembers): UserDraft {
     emailVerification: row.verified,
     prefs: Object.fromEntries(Object.entries(row).filter(([name]) => !ofRecords.has(name))),
     registration: row.created,
+    passwordUpdate: row.updated,
     hash: productHash('', nonEmptyText(row.passwordHash) ?? nonEmptyText(row.password), {}),
+    identities: objectsOf(row.externalAuths).flatMap((one) => identity(one.provider, one.providerId, '')),
   };
 }
 

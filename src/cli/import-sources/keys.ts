@@ -1,0 +1,25 @@
+import { customId, refusedMembers } from '#src/contract/shapes.js';
+
+/** True for a text that can be the id of a collection or the key of an attribute. */
+export function isKey(text: string): boolean {
+  return customId.safeParse(text).success && !refusedMembers.has(text);
+}
+
+/** Keys for names of the source: the name itself if it is valid, otherwise the nearest one that is not taken. */
+export function keysOf(names: readonly string[]): ReadonlyMap<string, string> {
+  const keys = new Map(names.filter(isKey).map((name) => [name, name]));
+  const taken = new Set(keys.values());
+  for (const name of names) {
+    if (keys.has(name)) continue;
+    const near =
+      name
+        .replace(/[^A-Za-z0-9._-]/g, '_')
+        .replace(/^[._-]+/, '')
+        .slice(0, 32) || 'field';
+    let key = near;
+    for (let number = 2; taken.has(key) || !isKey(key); number += 1) key = `${near}-${number}`;
+    taken.add(key);
+    keys.set(name, key);
+  }
+  return keys;
+}

@@ -1,0 +1,133 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ForeignRow, type ForeignSqlite, openForeignSqlite } from '#src/platform/foreign-databases/index.js';
+import { CommandError, usageError } from '../../terminal/exit.js';
+import { objectOf } from '../../user-records/index.js';
+import { itemPermissions } from '../grants.js';
+import type { ImportSource } from '../source.js';
+import { createUnsupportedList } from '../unsupported-list.js';
+import { ownerIds, userGroups } from './access.js';
+import { type PocketBaseCollection, readCollections } from './collections.js';
+import { importedValue, timeOf } from './fields.js';
+import { fileIdOf, storedFile } from './files.js';
+import { type Part, partsOf } from './parts.js';
+import { rowsOf } from './rows.js';
+import { fileNames, listUnsupportedOfUsers, usersOf } from './users.js';
+
+/** The place of an import. */
+interface Target {
+  readonly projectId: string;
+  /** The id of the database for the collections. */
+  readonly databaseId: string;
+}
+
+/** Opens the directory `pb_data` of PocketBase, which may be running. Throws CommandError. */
+export async function openPocketBase(directory: string, target: Target): Promise<ImportSource> {
+  const file = join(directory, 'data.db');
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new CommandError(
+      'notFound',
+      'file_not_found',
+      `${directory} has no file data.db.`,
+      'name the directory pb_data',
+    );
+  const database = await openForeignSqlite(file).catch((error: Error) => {
+    throw usageError(
+      `${file} cannot be read: ${error.message}.`,
+      'check that it is a database of PocketBase, and its permissions',
+    );
+  });
+  try {
+    return await sourceOf(database, directory, file, target);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function sourceOf(
+  database: ForeignSqlite,
+  directory: string,
+  file: string,
+  { projectId, databaseId }: Target,
+): Promise<ImportSource> {
+  const collections = await readCollections(database, file);
+  const unsupported = createUnsupportedList();
+  const groups = userGroups(collections);
+  const { parts, schemas, buckets } = await partsOf(database, collections, groups, unsupported);
+  const auth = collections.filter(({ type, system }) => type === 'auth' && !system);
+  const users = { database, unsupported, labels: groups.labels };
+  await listUnsupportedOfUsers(users, auth);
+  const storesElsewhere = await usesS3(database);
+  const storage = join(directory, 'storage');
+  const partOf = (id: string) => parts.find((part) => part.id === id);
+  const permissionsOf = ({ access }: Part, row: ForeignRow) =>
+    itemPermissions(access, (member) => ownerIds(row, member));
+  return {
+    schema: {
+      project: { $id: projectId },
+      databases: [
+        {
+          $id: databaseId,
+          name: 'PocketBase',
+          collections: schemas,
+        },
+      ],
+      buckets,
+    },
+    users: () =>
+      allUsers(auth, (source) =>
+        usersOf(
+          users,
+          source,
+          parts.find((part) => part.source === source && !part.hasDocuments),
+        ),
+      ),
+    memberships: async function* () {},
+    documents: async function* (_, collectionId) {
+      const part = partOf(collectionId);
+      if (part === undefined) return;
+      for await (const rows of rowsOf(database, part.source, part.rowBytes))
+        for (const row of rows) {
+          const id = String(row.id);
+          yield {
+            id,
+            permissions: permissionsOf(part, row),
+            createdAt: timeOf(row.created),
+            updatedAt: timeOf(row.updated),
+            data: Object.fromEntries(
+              [...part.fields].map(([field, key]) => [key, importedValue(field, row, (name) => fileIdOf(id, name))]),
+            ),
+          };
+        }
+    },
+    files: async function* (bucketId) {
+      const part = partOf(bucketId);
+      if (part === undefined) return;
+      for await (const rows of rowsOf(database, part.source, part.rowBytes))
+        for (const row of rows)
+          for (const name of fileNames(part, row))
+            if (storesElsewhere)
+              unsupported.add(
+                'file',
+                'PocketBase stores its files in S3. Copy the objects into pb_data/storage and import again.',
+              );
+            else yield await storedFile(storage, [part.source.id, String(row.id), name], permissionsOf(part, row));
+    },
+    unsupported: unsupported.all,
+    close: database.close,
+  };
+}
+
+async function* allUsers(
+  auth: readonly PocketBaseCollection[],
+  read: (source: PocketBaseCollection) => ReturnType<ImportSource['users']>,
+) {
+  for (const source of auth) yield* read(source);
+}
+
+/** True if the settings say so. Encrypted settings are unreadable; then files that are not in the directory are reported one by one. */
+async function usesS3(database: ForeignSqlite): Promise<boolean> {
+  const [row] = await database.all("SELECT value FROM _params WHERE id = 'settings'");
+  return objectOf(objectOf(row?.value)?.s3)?.enabled === true;
+}

@@ -1,0 +1,65 @@
+import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
+
+/** A column of a table. */
+export interface Column {
+  readonly name: string;
+  /** The type as Postgres prints it, such as `character varying(20)` or `public.mood[]`. */
+  readonly type: string;
+  readonly notNull: boolean;
+  readonly hasDefault: boolean;
+  /** Characters of the longest value. */
+  longest: number;
+}
+
+/** A policy of row level security. */
+export interface Policy {
+  readonly name: string;
+  readonly command: 'all' | 'select' | 'insert' | 'update' | 'delete';
+  readonly isRestrictive: boolean;
+  readonly roles: readonly string[];
+  readonly using: string | undefined;
+  readonly check: string | undefined;
+}
+
+/** Roles of Postgres that clients of Supabase have. */
+export type ClientRole = 'anon' | 'authenticated';
+/** A command that needs a privilege. */
+export type Command = 'select' | 'insert' | 'update' | 'delete';
+
+/** An ordinary table. */
+export interface Table {
+  readonly schema: string;
+  readonly name: string;
+  /** Columns without generated ones. */
+  readonly columns: Column[];
+  readonly generated: string[];
+  /** Definitions such as `PRIMARY KEY (id)`. */
+  readonly constraints: string[];
+  /** Statements `CREATE INDEX`. */
+  readonly indexes: string[];
+  readonly policies: Policy[];
+  rowSecurity: boolean;
+  readonly privileges: Record<ClientRole, Set<Command>>;
+}
+
+/** A database of Supabase. All values are texts or null. */
+export interface SupabaseData {
+  readonly tables: readonly Table[];
+  /** Elements of enums by the name of the type. */
+  readonly enums: ReadonlyMap<string, readonly string[]>;
+  /** Something that applies to all tables, such as missing privileges. */
+  readonly remarks: readonly string[];
+  rows(table: Table): AsyncIterable<readonly ForeignRow[]>;
+  /** Rows of `auth.users` with lists of `identities` and `mfa_factors`. */
+  users(): AsyncIterable<readonly ForeignRow[]>;
+  close(): Promise<void>;
+}
+
+/** The name of a table with its schema. */
+export const tableName = ({ schema, name }: Pick<Table, 'schema' | 'name'>): string => `${schema}.${name}`;
+/** A quoted name in SQL. */
+export const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+/** Schemas that are read beside the chosen one. */
+export const ownSchemas = ['auth', 'storage'] as const;
+/** Commands that need a privilege. */
+export const commands: readonly Command[] = ['select', 'insert', 'update', 'delete'];

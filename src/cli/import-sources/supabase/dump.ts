@@ -1,0 +1,125 @@
+import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
+import { openScratch, type Scratch } from '#src/platform/foreign-databases/index.js';
+import { usageError } from '../../terminal/exit.js';
+import { objectsOf } from '../../user-records/index.js';
+import { commands, ownSchemas, type SupabaseData, type Table, tableName } from './data.js';
+import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
+import { createSchemaReader } from './dump-schema.js';
+
+/** Most rows of a batch, and about their bytes. */
+const batch = { rows: 200, bytes: 8_388_608 } as const;
+
+/** The rows of a table in a dump. */
+interface Copied {
+  readonly columns: readonly string[];
+  /** Position of the first row. */
+  readonly offset: number;
+}
+
+/** Opens a dump of `pg_dump` in plain format. Throws CommandError. */
+export async function dumpedData(file: string, schema: string): Promise<SupabaseData> {
+  await requirePlainDump(file);
+  const wanted = new Set([schema, ...ownSchemas]);
+  const reader = createSchemaReader(wanted);
+  const copies = new Map<string, Copied>();
+  let current: { table: Table | undefined; columns: readonly string[] } | undefined;
+  for await (const { bytes, offset } of dumpLines(file)) {
+    if (current !== undefined) {
+      if (isEnd(bytes)) current = undefined;
+      else if (current.table !== undefined) measure(current.table, current.columns, bytes);
+      continue;
+    }
+    const line = bytes.toString('utf8').replace(/\r$/, '');
+    const copy = reader.add(line);
+    if (copy === undefined) continue;
+    const table = reader.tableOf(copy.table);
+    current = { table, columns: copy.columns };
+    if (table !== undefined) copies.set(copy.table, { columns: copy.columns, offset: offset + bytes.length + 1 });
+  }
+  const tables = reader.tables();
+  if (tables.length === 0)
+    throw usageError(
+      `${file} has no tables of the schemas ${[...wanted].join(', ')}.`,
+      'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
+    );
+  if (reader.hasInserts())
+    throw usageError(
+      `${file} has rows as INSERT statements.`,
+      'make it with COPY: pg_dump -f dump.sql without --inserts',
+    );
+  const remarks: string[] = [];
+  if (!reader.hasPrivileges()) {
+    remarks.push('The dump has no privileges (--no-privileges). Policies were read as if clients had the usual ones.');
+    for (const { privileges } of tables)
+      for (const role of ['anon', 'authenticated'] as const) for (const one of commands) privileges[role].add(one);
+  }
+  const rows = (table: Table) => copiedRows(file, copies.get(tableName(table)));
+  const scratches: Scratch[] = [];
+  return {
+    tables,
+    enums: reader.enums(),
+    remarks,
+    rows,
+    users: async function* () {
+      const related = new Map<string, Scratch>();
+      for (const name of ['identities', 'mfa_factors']) {
+        const scratch = await openScratch();
+        scratches.push(scratch);
+        related.set(name, scratch);
+        for await (const found of copiedRows(file, copies.get(`auth.${name}`)))
+          await scratch.add(found.map((row) => [String(row.user_id), JSON.stringify(row)]));
+      }
+      for await (const found of copiedRows(file, copies.get('auth.users'))) {
+        const ids = found.map((row) => String(row.id));
+        const lists = new Map<string, ReadonlyMap<string, readonly string[]>>();
+        for (const [name, scratch] of related) lists.set(name, await scratch.valuesOf(ids));
+        yield found.map((row) => ({
+          ...row,
+          ...Object.fromEntries(
+            [...lists].map(([name, list]) => [name, objectsOf([...(list.get(String(row.id)) ?? [])])]),
+          ),
+        }));
+      }
+    },
+    close: async () => {
+      for (const scratch of scratches) await scratch.close();
+    },
+  };
+}
+
+function isEnd(bytes: Buffer): boolean {
+  return bytes[0] === 92 && bytes[1] === 46 && (bytes.length === 2 || (bytes.length === 3 && bytes[2] === 13));
+}
+
+/** Notes the longest values of a row. */
+function measure(table: Table, columns: readonly string[], bytes: Buffer): void {
+  const values = copiedValues(bytes.toString('utf8'));
+  for (const [at, name] of columns.entries()) {
+    const column = table.columns.find((one) => one.name === name);
+    const value = values[at];
+    if (column !== undefined && value && value.length > column.longest) column.longest = [...value].length;
+  }
+}
+
+async function* copiedRows(
+  file: string,
+  copied: Copied | undefined,
+): AsyncGenerator<readonly ForeignRow[], void, undefined> {
+  if (copied === undefined) return;
+  let waiting: DumpLine[] = [];
+  let bytes = 0;
+  const rowsOf = (lines: readonly DumpLine[]) =>
+    lines.map((line): ForeignRow => {
+      const values = copiedValues(line.bytes.toString('utf8').replace(/\r$/, ''));
+      return Object.fromEntries(copied.columns.map((name, at) => [name, values[at] ?? null]));
+    });
+  for await (const line of dumpLines(file, copied.offset)) {
+    if (isEnd(line.bytes)) break;
+    waiting.push(line);
+    bytes += line.bytes.length;
+    if (waiting.length < batch.rows && bytes < batch.bytes) continue;
+    yield rowsOf(waiting);
+    [waiting, bytes] = [[], 0];
+  }
+  if (waiting.length > 0) yield rowsOf(waiting);
+}

@@ -1,0 +1,20 @@
+import type { Unsupported } from './source.js';
+
+/** Collects what is not imported. Equal entries are counted. */
+export interface UnsupportedList {
+  add(kind: string, reason: string, count?: number): void;
+  all(): readonly Unsupported[];
+}
+
+/** Creates an empty list. */
+export function createUnsupportedList(): UnsupportedList {
+  const entries = new Map<string, Unsupported>();
+  return {
+    add: (kind, reason, count = 1) => {
+      if (count === 0) return;
+      const key = JSON.stringify([kind, reason]);
+      entries.set(key, { kind, reason, count: (entries.get(key)?.count ?? 0) + count });
+    },
+    all: () => [...entries.values()],
+  };
+}

@@ -1,0 +1,2 @@
+/** A row of a database of another product. */
+export type ForeignRow = Readonly<Record<string, unknown>>;
