@@ -112,15 +112,19 @@ async function importOne(
   return present === undefined ? 'created' : 'changed';
 }
 
+/** The membership with the id, or else the membership or the open invitation of the user. */
 async function findPresent(
-  { membershipRepository }: Deps,
+  { users, membershipRepository }: Deps,
   unit: Unit,
   project: Project,
   { id, teamId, userId }: ImportedMembership,
-) {
+): Promise<Membership | undefined> {
   const present = await membershipRepository.find(unit, project.id, id);
-  const isPlaced = present?.teamId === teamId && present.userId === userId;
-  return isPlaced ? present : membershipRepository.ofUser(unit, project.id, teamId, userId);
+  if (present?.teamId === teamId && present.userId === userId) return present;
+  const ofUser = await membershipRepository.ofUser(unit, project.id, teamId, userId);
+  if (ofUser !== undefined) return ofUser;
+  const email = (await users.find(unit, project.id, userId))?.email ?? null;
+  return email === null ? undefined : membershipRepository.ofAddress(unit, project.id, teamId, email);
 }
 
 async function create(
