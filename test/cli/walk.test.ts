@@ -1,6 +1,9 @@
 // The contract of the command line, for every command there is: help, examples, mistakes, JSON.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,8 +18,13 @@ import { recordedData } from './pocketbase/recorded.js';
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 
 let place: Installation;
+/** An empty project of Appwrite for the examples of `import appwrite`. */
+const empty = createServer((_, answer) => answer.setHeader('content-type', 'application/json').end('{"total":0}'));
 before(async () => {
   place = await install({ init: false });
+  await once(empty.listen(0, '127.0.0.1'), 'listening');
+  place.env.APPWRITE_ENDPOINT = `http://127.0.0.1:${(empty.address() as AddressInfo).port}/v1`;
+  writeFileSync(join(place.dir, 'appwrite.key'), 'standard_0');
   // The examples of `serve` write the log that those of `logs` print.
   place.env.SVC_LOG_FILE = join(place.dir, 'svc.log');
   // What `svc project update --logo` takes.
@@ -26,7 +34,10 @@ before(async () => {
   copyFileSync(join(root, 'test/cli/supabase/dump.sql'), join(place.dir, 'dump.sql'));
   writeFileSync(join(place.dir, 'logo.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
 });
-after(() => place.dispose());
+after(async () => {
+  empty.close();
+  await place.dispose();
+});
 
 /** Examples of servers run until they are told to end. */
 async function runExample(example: string): Promise<Run> {

@@ -14,6 +14,7 @@ import { dbCommands } from './db.js';
 import { doctorCommand } from './doctor.js';
 import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
+import { exportCommand } from './export.js';
 import { filesCommands } from './files.js';
 import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
@@ -67,6 +68,7 @@ export const commands: readonly Command[] = [
   ...eventsCommands,
   ...filesCommands,
   ...importCommands,
+  exportCommand,
   ...backupCommands,
   ...dbCommands,
   ...mailboxCommands,

@@ -7,7 +7,7 @@ const shownOfKind = 10;
 export interface RefusedLine {
   /** Absent if the source has no lines. */
   readonly line?: number;
-  /** What the record is, if the source has several kinds. */
+  /** The kind of the record, if the source has several. */
   readonly kind?: string;
   readonly id?: string;
   readonly type: string;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { attributeTypes, typeNames } from '#src/features/index.js';
 import { usageError } from '../terminal/exit.js';
 import type { ProjectFile } from './file.js';
 
@@ -168,4 +169,29 @@ function attributeOf({ key, type, format, ...members }: z.output<typeof field>):
 function indexOf({ key, type, orders, ...members }: z.output<typeof index>) {
   const attributes = (members.attributes ?? members.columns ?? []) as string[];
   return { key, type, attributes, orders: orders ?? [] };
+}
+
+/** Converts a project to the file of Appwrite's command line. Platforms, providers, keys and webhooks have no place in it. */
+export function toAppwriteFile({ project, databases = [], buckets = [], teams = [] }: ProjectFile) {
+  return {
+    projectId: project.$id,
+    ...(project.name === undefined ? {} : { projectName: project.name }),
+    databases: databases.map(({ $id, name, enabled }) => ({ $id, name, enabled })),
+    collections: databases.flatMap(({ $id: databaseId, collections = [] }) =>
+      collections.map(({ attributes = [], indexes = [], ...members }) => ({
+        databaseId,
+        ...members,
+        attributes: attributes.map(fieldOf),
+        indexes,
+      })),
+    ),
+    buckets: buckets.map((one) => ({ ...one, antivirus: false })),
+    teams,
+  };
+}
+
+function fieldOf({ type, ...members }: Attribute) {
+  if (type === 'relationship') return { ...members, type, side: 'parent' };
+  const known = typeNames.map((name) => attributeTypes[name]).find(({ path }) => path === type);
+  return { ...members, type: known?.wireType ?? type, ...(known?.format ? { format: known.format } : {}) };
 }

@@ -6,8 +6,8 @@ import { CommandError } from './exit.js';
 
 /** A file written by a command. */
 interface WrittenFile {
-  /** Appends text. Waits if the disk is slower. Throws CommandError `file_not_written`. */
-  append(text: string): Promise<void>;
+  /** Appends text or bytes. Waits if the disk is slower. Throws CommandError `file_not_written`. */
+  append(text: string | Uint8Array): Promise<void>;
   /** Flushes the file and moves it to its final name. Throws CommandError `file_not_written`. */
   end(): Promise<void>;
   /** Discards the written text and leaves an existing file untouched. */

@@ -59,9 +59,12 @@ export function createApiClient(access: ApiAccess): ApiClient {
     download: async (path) => {
       try {
         const answer = await send(access, path, [], async (response) =>
-          response.ok && response.body !== null ? response.body : response.text(),
+          response.ok && response.body !== null ? response : response.text(),
         );
-        if (typeof answer.content !== 'string') return chunksOf(answer.content);
+        if (typeof answer.content !== 'string') {
+          reading.add(answer.content);
+          return chunksOf(answer.content);
+        }
         throw errorOf(answer.status, objectOf(answer.content));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
@@ -113,7 +116,7 @@ async function send<T>(
 
 /** True for problems that waiting does not solve. */
 function isHopeless(problem: string): boolean {
-  return /refused|resolve|TLS|not HTTP/.test(problem);
+  return /refused|resolve|TLS|not HTTP|call failed/.test(problem);
 }
 
 /** The seconds of `Retry-After` in milliseconds; undefined for anything else. */
@@ -141,11 +144,16 @@ function errorOf(status: number, body: Json | undefined): ApiError {
   return new ApiError(status, type, typeof message === 'string' ? message : type);
 }
 
+/** Responses whose bodies are being read. Fetch ends the body of a response that was garbage-collected. */
+const reading = new Set<Response>();
+
 /** The bytes of a file. Throws Failure `general_unavailable` if the connection breaks. */
-async function* chunksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(response: Response): AsyncGenerator<Uint8Array> {
   try {
-    yield* body;
+    for await (const chunk of response.body ?? []) yield chunk;
   } catch (error) {
     throw new Failure('general_unavailable', { message: 'The connection to the source broke.', cause: error });
+  } finally {
+    reading.delete(response);
   }
 }

@@ -2,7 +2,7 @@ import type { ImportedDocument } from '#src/features/index.js';
 import { CommandError, usageError } from '../../terminal/exit.js';
 import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from '../source.js';
 import { type ApiAccess, type ApiClient, ApiError, createApiClient, type Json } from './client.js';
-import { entriesOf, refusalOf } from './pages.js';
+import { entriesOf, isMissing, refusalOf } from './pages.js';
 import { readSchema, type SourceCollection } from './schema.js';
 import { type HiddenParts, readUsers } from './users.js';
 
@@ -93,7 +93,7 @@ async function countForeign(client: ApiClient, kind: string, path: string, reaso
     const refusal = refusalOf(error);
     if (refusal === undefined) throw error;
     // A source without the API has none of them.
-    if (error instanceof ApiError && error.status !== 404 && error.status !== 405)
+    if (error instanceof ApiError && !isMissing(error))
       left.push({ kind, count: 0, reason: `They could not be counted. ${reason}` });
   }
 }

@@ -60,6 +60,11 @@ export function refusalOf(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   if (error.status === 401 || error.status === 403)
     return 'The key may not read this. Add the scope to the key and run the import again.';
-  if (error.status === 404 || error.status === 405) return 'This version of the source has no API for it.';
+  if (isMissing(error)) return 'This version of the source has no API for it.';
   return `The source refuses to list it: ${error.message}`;
+}
+
+/** True if the source has no such API. */
+export function isMissing({ status, type }: ApiError): boolean {
+  return status === 404 || status === 405 || type === 'general_feature_unsupported';
 }

@@ -12,7 +12,7 @@ const shaVersions: Readonly<Record<number, string>> = {
   128: 'sha512',
 };
 
-/** What the users have that the API does not show. */
+/** Counts of parts of users that the API does not show. */
 export interface HiddenParts {
   /** Users whose hash has no salt in the API. */
   unsalted: number;
@@ -20,7 +20,7 @@ export interface HiddenParts {
   secondFactors: number;
 }
 
-/** Reads the users with their identities. Counts what the API does not show. */
+/** Reads the users with their identities, and counts their hidden parts. */
 export async function* readUsers(
   client: ApiClient,
   hidden: HiddenParts,

@@ -60,7 +60,7 @@ export function createFilesFeature(
     emptyProject,
     removeBytes,
     check: createFileCheck(runtime, statements),
-    transfer: createFileTransfer(runtime, { files, statements, bucketIn }),
+    transfer: createFileTransfer(runtime, { files, statements, reader, bucketIn }),
     readers: createFileReaders(runtime, buckets, statements),
     operations: [...fileOperations(files, previews), ...part.operations],
     jobs,

@@ -1,13 +1,13 @@
 import type { ServerKey } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { expandPermissions } from '#src/contract/permissions.js';
-import type { Project } from '#src/contract/project.js';
 import { operatorReading } from '#src/contract/reading.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Bucket } from '../buckets/index.js';
+import type { ContentReader } from './content/reader.js';
 import type { BucketContext } from './model/access.js';
 import { safeName } from './model/names.js';
 import { fileRecordOf } from './model/record.js';
@@ -36,11 +36,23 @@ interface ImportOptions {
   readonly dryRun: boolean;
 }
 
+/** A bucket of a project. */
+type FilePlace = Pick<BucketContext, 'project' | 'bucketId'>;
+
+/** A file with its bytes. */
+interface ExportedFile {
+  readonly file: FileRow;
+  /** Throws Failure. */
+  open(): Promise<AsyncIterable<Uint8Array>>;
+}
+
 /** Imports and exports the files of buckets for the operator, with their ids and times. */
 interface FileTransfer {
+  /** Reads the complete files of a bucket in the order of their ids. */
+  exported(place: FilePlace): AsyncIterable<ExportedFile>;
   /** Makes a file equal to the given one. Reads its bytes only if they differ by size or signature. Throws Failure. */
   importOne(
-    place: { readonly project: Project; readonly bucketId: string },
+    place: FilePlace,
     by: AuditContext,
     given: ImportedFile,
     options: ImportOptions,
@@ -53,6 +65,7 @@ const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['a
 interface Deps extends Pick<Runtime, 'db' | 'answers'> {
   readonly files: Files;
   readonly statements: FileStatements;
+  readonly reader: ContentReader;
   /** Throws Failure `storage_bucket_not_found`. */
   readonly bucketIn: (reader: Runtime['db'], where: BucketContext) => Promise<Bucket>;
 }
@@ -62,23 +75,37 @@ export function createFileTransfer(
   { db, answers }: Pick<Runtime, 'db' | 'answers'>,
   given: Omit<Deps, 'db' | 'answers'>,
 ): FileTransfer {
-  return bind({ ...given, db, answers }, { importOne });
+  return bind({ ...given, db, answers }, { importOne, exported });
+}
+
+/** Files of a page. */
+const filesOfPage = 200;
+
+async function* exported({ answers, db, statements, bucketIn, reader }: Deps, place: FilePlace) {
+  const where = contextOf({ answers }, place);
+  const bucket = await bucketIn(db, where);
+  for (let after = ''; ; ) {
+    const page = (await db.all(statements.after(bucket.key, after, filesOfPage))).map((row) => files.decode(row));
+    for (const file of page) yield { file, open: () => reader.open(place.project, file, 0, file.sizeOriginal - 1) };
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+function contextOf({ answers }: Pick<Deps, 'answers'>, place: FilePlace): BucketContext {
+  return { ...place, actor: operator, reading: operatorReading, room: answers.open(operatorReading) };
 }
 
 async function importOne(
   deps: Deps,
-  place: { readonly project: Project; readonly bucketId: string },
+  place: FilePlace,
   by: AuditContext,
   given: ImportedFile,
   { keep, dryRun }: ImportOptions,
 ): Promise<'created' | 'changed' | 'skipped'> {
-  const { db, answers, statements, bucketIn } = deps;
-  const where: BucketContext = {
-    ...place,
-    actor: operator,
-    reading: operatorReading,
-    room: answers.open(operatorReading),
-  };
+  const { db, statements, bucketIn } = deps;
+  const where = contextOf(deps, place);
   const bucket = await bucketIn(db, where);
   const row = await db.one(statements.find({ bucketKey: bucket.key, id: given.id }));
   const present = row && files.decode(row);

@@ -32,7 +32,7 @@ const compared = [
 ] as const;
 type Compared = (typeof compared)[number];
 
-/** Finds what an import would change in a user. Members that the source does not have stay; undefined if nothing differs. */
+/** Finds the differences between a user and its source, except members that the source lacks; undefined if there are none. */
 export async function differencesOf(
   { users, factors, identities }: Deps,
   unit: Unit,
@@ -44,7 +44,7 @@ export async function differencesOf(
   const isKept = (member: Compared) =>
     given[member] === undefined ||
     isDeepStrictEqual(comparable(given[member]), comparable(user[member])) ||
-    // A user who has enrolled an authenticator here keeps the second factor.
+    // An authenticator that was enrolled here keeps the second factor on.
     (member === 'mfa' && !given.mfa && seed !== undefined);
   const members = Object.fromEntries(
     compared.filter((member) => !isKept(member)).map((member) => [member, given[member]]),

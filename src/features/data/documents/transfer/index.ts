@@ -23,7 +23,7 @@ import type { LinkStore } from '../relations/link-store.js';
 import { conflict, wireNow } from '../store/errors.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
 import type { ImportedDocument } from './imported.js';
-import { differentRelations, isSame, presentDocuments, withoutRelations } from './match.js';
+import { differentRelations, isSame, presentDocuments, statedRelationsOf, withoutRelations } from './match.js';
 
 export type { ImportedDocument } from './imported.js';
 
@@ -61,6 +61,11 @@ interface Transfer {
     given: readonly ImportedDocument[],
     upsert: boolean,
   ): Promise<Imported[]>;
+  /** The relationships of documents by id: each a related id, a list of ids, or null. Those that another side states are left out. */
+  relationsOf(
+    place: TransferPlace,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
   /**
    * Makes documents equal to the given ones, with permissions and times, but without their relationships. Writes only those that differ.
    * Returns the outcome of each.
@@ -105,7 +110,7 @@ export function createTransfer(
   parts: Parts,
 ): Transfer {
   const deps: Deps = { ...parts, db, answers, databases, maxBytes: config.answerMaxBytes };
-  return bind(deps, { exported, importSome, matchSome, matchRelations });
+  return bind(deps, { exported, importSome, matchSome, matchRelations, relationsOf });
 }
 
 async function* exported({ db, databases, store }: Deps, { project, databaseId, collectionId }: TransferPlace) {
@@ -146,6 +151,15 @@ async function importSome(
 
 function contextOf({ answers }: Deps, place: TransferPlace): CollectionContext {
   return { ...place, actor: operator, reading: operatorReading, room: answers.open(operatorReading) };
+}
+
+async function relationsOf(
+  { db, databases, links }: Deps,
+  { project, ...place }: TransferPlace,
+  ids: readonly string[],
+) {
+  const collection = await databases.getCollection(db, { projectId: project.id, ...place });
+  return statedRelationsOf({ db, links }, collection, ids);
 }
 
 async function matchSome(
@@ -194,7 +208,7 @@ interface Pending {
   readonly prepared: Prepared;
 }
 
-/** Adds the times to the data, where a change takes them from. */
+/** Adds the times to the data, because changes read them there. */
 function withTimes({ given, document }: Prepared): Prepared {
   const { createdAt: $createdAt, updatedAt: $updatedAt } = document.times;
   return { document, given: { ...given, data: { ...given.data, $createdAt, $updatedAt } } };

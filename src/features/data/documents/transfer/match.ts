@@ -95,7 +95,24 @@ export async function differentRelations(
   return different;
 }
 
-async function linksOf({ db, links }: Deps, relation: Relation, ids: readonly string[]) {
+/** Reads the stated relationships of documents. */
+export async function statedRelationsOf(
+  deps: Pick<Deps, 'db' | 'links'>,
+  collection: Collection,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+  const found = new Map<string, Record<string, unknown>>(ids.map((id) => [id, {}]));
+  for (const relation of statedRelations(collection)) {
+    const present = await linksOf(deps, relation, ids);
+    for (const [id, data] of found) {
+      const linked = [...(present.get(id) ?? [])];
+      data[relation.key] = isToOne(relation) ? (linked[0] ?? null) : linked;
+    }
+  }
+  return found;
+}
+
+async function linksOf({ db, links }: Pick<Deps, 'db' | 'links'>, relation: Relation, ids: readonly string[]) {
   const found = new Map<string, Set<unknown>>();
   for (const { owner, id } of await db.all(links.linksOf(relation, ids))) {
     const linked = found.get(String(owner)) ?? new Set();

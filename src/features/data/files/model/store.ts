@@ -68,6 +68,9 @@ function fileStatements(sql: Sql) {
     /** Locks the file until the end of the unit. */
     lock: (bucketKey: string, id: string): Query =>
       sql.compile(one(bucketKey, id).forUpdate().select(files.select(sql))),
+    /** The next complete files in the order of their ids. */
+    after: (bucketKey: string, id: string, limit: number): Query =>
+      sql.compile(complete(bucketKey).andWhere('id', '>', id).orderBy('id').limit(limit).select(files.select(sql))),
     /** The permissions of complete files. */
     permissionsOf: (bucketKey: string, ids: readonly string[]): Query =>
       sql.compile(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
+import type { UserRecord } from '#src/contract/user.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -34,7 +35,7 @@ interface ImportOptions {
   readonly dryRun: boolean;
 }
 
-interface Deps extends Pick<Runtime, 'db'> {
+interface Deps extends Pick<Runtime, 'db' | 'random'> {
   readonly users: Users;
   readonly teams: Teams;
   readonly membershipRepository: MembershipRepository;
@@ -52,8 +53,11 @@ interface MembershipImport {
 }
 
 /** Creates the import of memberships. */
-export function createMembershipImport({ db }: Pick<Runtime, 'db'>, given: Omit<Deps, 'db'>): MembershipImport {
-  return bind({ ...given, db }, { importSome });
+export function createMembershipImport(
+  { db, random }: Pick<Runtime, 'db' | 'random'>,
+  given: Omit<Deps, 'db' | 'random'>,
+): MembershipImport {
+  return bind({ ...given, db, random }, { importSome });
 }
 
 /** Writes all memberships in one unit. If one cannot be written, the unit fails, and each gets its own unit. */
@@ -80,60 +84,96 @@ async function importSome(
   }
 }
 
+/**
+ * Creates or changes a membership. One of the same user in the same team counts as the same membership, because a membership gets another id
+ * here if a membership of another project has its id.
+ */
 async function importOne(
-  { users, teams, membershipRepository }: Deps,
+  deps: Deps,
   unit: Unit,
   project: Project,
   given: ImportedMembership,
   { keep }: ImportOptions,
 ): Promise<Imported> {
-  const { id, teamId, userId, confirmed, invited, joined } = given;
-  const present = await membershipRepository.find(unit, project.id, id);
-  if (present !== undefined && (keep || isSame(present, given))) return 'skipped';
+  const { users, teams, membershipRepository } = deps;
+  const { teamId, userId } = given;
+  const seen = await findPresent(deps, unit, project, given);
+  if (seen !== undefined && (keep || isSame(seen, given))) return 'skipped';
   const team = await teams.lockById(unit, project, teamId);
   const account = await users.lockById(unit, project.id, userId);
   if (account === undefined) throw new Failure('user_not_found', { message: `There is no user ${userId}.` });
-  const roles = [...new Set(given.roles)];
-  const state = { roles, invited, joined: joined ?? (confirmed ? invited : null) };
-  if (present === undefined) {
-    const other = await membershipRepository.ofUser(unit, project.id, teamId, userId);
-    if (other !== undefined)
-      throw new Failure('membership_already_confirmed', {
-        message: `The user ${userId} has another membership of the team ${teamId}: ${other.id}.`,
-      });
-    const fresh = newMembership(unit, { id, projectId: project.id, teamId, userId, roles });
-    const pending = {
-      invitedAs: { name: account.name, email: account.email ?? '', phone: account.phone ?? '' },
-      address: account.email,
-      recipient: account.email,
-      confirm: false,
-    };
-    const added = { ...fresh, ...state, createdAt: invited, ...(confirmed ? {} : pending) };
-    const membership = await membershipRepository.add(unit, account, added);
-    const entry = membershipRecord(membership);
-    if (confirmed) unit.record('membershipConfirmed', entry);
-    else unit.record('membershipInvited', { ...entry, payload: { ...entry.payload, email: account.email ?? '' } });
-    announceMembership(unit, 'membershipCreated', { membership, account, teamName: team.name });
-    return 'created';
-  }
-  if (present.teamId !== teamId || present.userId !== userId)
-    throw new Failure('membership_already_confirmed', {
-      message: `The membership ${id} belongs to another team or user here.`,
-    });
-  const accepted =
-    confirmed && !present.confirm
-      ? (await membershipRepository.confirm(unit, account, present, { secretDigest: null })).membership
-      : present;
-  // A membership that was accepted here stays accepted.
-  const change = accepted.confirm && !confirmed ? { roles, invited } : state;
-  const membership = await membershipRepository.change(unit, account, accepted, change);
-  unit.record('membershipUpdated', membershipRecord(membership));
-  announceMembership(unit, 'membershipUpdated', { membership, account, teamName: team.name });
-  return 'changed';
+  const present = await findPresent(deps, unit, project, given);
+  const membership =
+    present === undefined
+      ? await create(deps, unit, project, account, given)
+      : await change(membershipRepository, unit, account, present, given);
+  const event = present === undefined ? 'membershipCreated' : 'membershipUpdated';
+  announceMembership(unit, event, { membership, account, teamName: team.name });
+  return present === undefined ? 'created' : 'changed';
 }
 
-function isSame(present: Membership, { teamId, userId, roles, confirmed, invited, joined }: ImportedMembership) {
-  const isJoined = !confirmed || (present.confirm && present.joined === (joined ?? invited));
-  const isPlaced = present.teamId === teamId && present.userId === userId;
-  return isPlaced && isJoined && present.invited === invited && isDeepStrictEqual(present.roles, [...new Set(roles)]);
+async function findPresent(
+  { membershipRepository }: Deps,
+  unit: Unit,
+  project: Project,
+  { id, teamId, userId }: ImportedMembership,
+) {
+  const present = await membershipRepository.find(unit, project.id, id);
+  const isPlaced = present?.teamId === teamId && present.userId === userId;
+  return isPlaced ? present : membershipRepository.ofUser(unit, project.id, teamId, userId);
+}
+
+async function create(
+  { random, membershipRepository }: Deps,
+  unit: Unit,
+  project: Project,
+  account: UserRecord,
+  given: ImportedMembership,
+): Promise<Membership> {
+  const { teamId, userId, confirmed, invited } = given;
+  const id = (await membershipRepository.isIdTaken(unit, given.id)) ? random.id() : given.id;
+  const state = stateOf(given);
+  const email = account.email ?? '';
+  const pending = {
+    invitedAs: { name: account.name, email, phone: account.phone ?? '' },
+    address: account.email,
+    recipient: account.email,
+    confirm: false,
+  };
+  const fresh = newMembership(unit, { id, projectId: project.id, teamId, userId, roles: state.roles });
+  const added = { ...fresh, ...state, createdAt: invited, ...(confirmed ? {} : pending) };
+  const membership = await membershipRepository.add(unit, account, added);
+  const entry = membershipRecord(membership);
+  if (confirmed) unit.record('membershipConfirmed', entry);
+  else unit.record('membershipInvited', { ...entry, payload: { ...entry.payload, email } });
+  return membership;
+}
+
+/** Changes a membership. One that was accepted here stays accepted. */
+async function change(
+  membershipRepository: MembershipRepository,
+  unit: Unit,
+  account: UserRecord,
+  present: Membership,
+  given: ImportedMembership,
+): Promise<Membership> {
+  const accepted =
+    given.confirmed && !present.confirm
+      ? (await membershipRepository.confirm(unit, account, present, { secretDigest: null })).membership
+      : present;
+  const { joined, ...state } = stateOf(given);
+  const times = accepted.confirm && !given.confirmed ? {} : { joined };
+  const membership = await membershipRepository.change(unit, account, accepted, { ...state, ...times });
+  unit.record('membershipUpdated', membershipRecord(membership));
+  return membership;
+}
+
+function stateOf({ roles, confirmed, invited, joined }: ImportedMembership) {
+  return { roles: [...new Set(roles)], invited, joined: joined ?? (confirmed ? invited : null) };
+}
+
+function isSame(present: Membership, given: ImportedMembership): boolean {
+  const { roles, invited, joined } = stateOf(given);
+  const isJoined = !given.confirmed || (present.confirm && present.joined === joined);
+  return isJoined && present.invited === invited && isDeepStrictEqual(present.roles, roles);
 }

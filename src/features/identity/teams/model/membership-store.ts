@@ -55,6 +55,8 @@ export function createMembershipStore(sql: Sql) {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
     ),
+    /** Returns a row if any project has a membership with the id. */
+    ofAnyProject: (id: string): Query => compile(knex(name).where({ id }).select('id')),
     insert: (membership: Membership): Query => compile(knex(name).insert(memberships.encode(membership))),
     update: (membership: Membership, change: Partial<Membership>): Query =>
       compile(own(membership).update(memberships.encodeSome(change))),

@@ -22,6 +22,8 @@ interface Joined {
  */
 export interface MembershipRepository {
   find(reader: Reader, projectId: string, id: string): Promise<Membership | undefined>;
+  /** True if a membership of any project has the id. */
+  isIdTaken(reader: Reader, id: string): Promise<boolean>;
   /** The membership of a user in a team, or the open invitation by user id. */
   ofUser(reader: Reader, projectId: string, teamId: string, userId: string): Promise<Membership | undefined>;
   /** The open invitation to a team by email address. */
@@ -53,6 +55,7 @@ export interface MembershipRepository {
 export function createMembershipRepository(store: MembershipStore): MembershipRepository {
   return {
     find: (reader, projectId, id) => decoded(reader, store.find({ projectId, id })),
+    isIdTaken: async (reader, id) => (await reader.one(store.ofAnyProject(id))) !== undefined,
     ofUser: (reader, projectId, teamId, userId) => decoded(reader, store.findOfUser(projectId, teamId, userId)),
     ofAddress: (reader, projectId, teamId, address) => decoded(reader, store.findOfAddress(projectId, teamId, address)),
     isOwner,
