@@ -240,6 +240,7 @@ test('several auth collections, blocked logins and missing files are reported', 
     'several',
     `INSERT INTO _collections SELECT 'pbc_staff', 0, 'auth', 'staff', fields, '[]', listRule, viewRule, createRule, updateRule, deleteRule,
       json_set(options, '$.authRule', 'verified = true'), created, updated FROM _collections WHERE name = 'users';
+    UPDATE _collections SET listRule = '@request.auth.collectionName = "staff"', viewRule = '' WHERE name = 'staff';
     CREATE TABLE staff AS SELECT * FROM users;
     UPDATE staff SET id = 's' || substr(id, 2), avatar = '';
     UPDATE staff SET email = 'boss@mail.example', verified = 0 WHERE name = 'eve';
@@ -253,7 +254,12 @@ test('several auth collections, blocked logins and missing files are reported', 
   assert.match(made.err, /user_already_exists/);
   assert.match(made.err, /is not valid/);
   const boss = await place.json<Json>(['user', 'show', 'sve000000000000', '--project', 'several']);
-  assert.deepEqual([boss.labels, boss.status], [['staff'], false]);
+  assert.deepEqual([boss.labels, boss.status, boss.prefs], [['staff'], false, {}]);
+  // Others can read the records of this collection, so they are documents.
+  const profiles = await read('several', `${documents}/staff`);
+  assert.deepEqual(profiles.$permissions, ['read("label:staff")']);
+  const profile = await read('several', `${documents}/staff/documents/sve000000000000`);
+  assert.deepEqual([profile.bio, profile.$permissions], ['I am eve.', ['update("user:sve000000000000")']]);
 });
 
 test('what is no current data directory is refused with the next step', async () => {

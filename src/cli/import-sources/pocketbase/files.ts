@@ -15,11 +15,12 @@ function isPlainName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && basename(name) === name && !name.includes('\0');
 }
 
-/** Describes a file of a record. Beside it, PocketBase stores its type, MD5 and original name in a file `.attrs`. */
+/** Describes a file of a record that was created at a time. Beside it, PocketBase stores its type, MD5 and original name in a file `.attrs`. */
 export async function storedFile(
   storage: string,
   [collectionId, recordId, name]: readonly [string, string, string],
   permissions: readonly string[],
+  created: string | undefined,
 ): Promise<Read<SourceFile>> {
   const id = fileIdOf(recordId, name);
   if (![collectionId, recordId, name].every(isPlainName))
@@ -34,8 +35,9 @@ export async function storedFile(
     id,
     name: typeof original === 'string' && original !== '' ? original : name,
     permissions,
-    createdAt: found.mtime.toISOString(),
-    updatedAt: found.mtime.toISOString(),
+    // Files are never changed, and a copy of the directory may have other times.
+    createdAt: created ?? found.mtime.toISOString(),
+    updatedAt: created ?? found.mtime.toISOString(),
     size: found.size,
     mimeType: typeof type === 'string' && type !== '' ? type : 'application/octet-stream',
     signature: typeof md5 === 'string' ? Buffer.from(md5, 'base64').toString('hex') : undefined,

@@ -112,7 +112,13 @@ async function sourceOf(
                 'file',
                 'PocketBase stores its files in S3. Copy the objects into pb_data/storage and import again.',
               );
-            else yield await storedFile(storage, [part.source.id, String(row.id), name], permissionsOf(part, row));
+            else
+              yield await storedFile(
+                storage,
+                [part.source.id, String(row.id), name],
+                permissionsOf(part, row),
+                timeOf(row.created),
+              );
     },
     unsupported: unsupported.all,
     close: database.close,
