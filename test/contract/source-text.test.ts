@@ -22,6 +22,7 @@ const parsesOwnText = [
   'features/data/documents/relations/writes',
   'features/data/documents/model/row',
   'features/data/documents/scans/index',
+  'features/data/documents/transfer/match',
   'features/data/documents/model/view',
   'features/data/documents/reads/within',
   'features/data/files/readers',
