@@ -12,6 +12,7 @@ const betweenPlatformAndCli = /^(?!platform\/|cli\/)/;
 
 /** Files that parse what the service has printed itself, or what a provider has answered within a bound of bytes; never what a caller sent. */
 const parsesOwnText = [
+  'features/data/documents/transfer/match',
   'features/data/documents/access/access',
   'features/data/documents/relations/operated',
   'features/data/documents/access/rows',

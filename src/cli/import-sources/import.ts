@@ -12,7 +12,7 @@ import { batchesOf } from './batches.js';
 import { garbageCollector } from './garbage-collector.js';
 import { importSchema } from './schema.js';
 import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from './source.js';
-import { createTally, type KindCounts, type Outcome, type Tally } from './tally.js';
+import { createKindTally, type KindCounts, type KindTally, type RecordOutcome } from './tally.js';
 
 /** Options of an import of a whole project. */
 interface ImportOptions {
@@ -45,7 +45,7 @@ interface Run extends ImportOptions {
   readonly call: ApplianceCall;
   readonly project: Project;
   readonly source: ImportSource;
-  readonly tally: Tally;
+  readonly tally: KindTally;
   /** Called after each batch. */
   readonly advance: (kind: string, records: number) => void;
 }
@@ -62,7 +62,7 @@ export async function importAll(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const project = await projectOf({ ...call, projectId });
-  const tally = createTally(options.report);
+  const tally = createKindTally(options.report);
   const collect = garbageCollector();
   let sinceCollection = 0;
   const run: Run = {
@@ -72,13 +72,13 @@ export async function importAll(
     source,
     tally,
     advance: (kind, records) => {
-      const done = tally.kinds.find((one) => one.kind === kind)?.read ?? 0;
+      const done = tally.kinds().find((one) => one.kind === kind)?.read ?? 0;
       sinceCollection += records;
       if (sinceCollection >= recordsOfCollection) {
         collect();
         sinceCollection = 0;
       }
-      const failed = tally.kinds.reduce((sum, one) => sum + one.failed, 0);
+      const failed = tally.kinds().reduce((sum, one) => sum + one.failed, 0);
       options.progress.show(`${done} ${kind}, ${failed} failed`);
     },
   };
@@ -94,7 +94,7 @@ export async function importAll(
     // A signal also ends the requests to the source.
     if (!options.signal.aborted) throw error;
   }
-  return { kinds: tally.kinds, unsupported: [...source.unsupported(), ...unlinked], secrets };
+  return { kinds: tally.kinds(), unsupported: [...source.unsupported(), ...unlinked], secrets };
 }
 
 /** Imports the users. Identities of providers that the project does not have are left out and returned. */
@@ -155,21 +155,21 @@ async function importBatch<T extends { readonly id: string }>(
   { tally, advance, dryRun }: Run,
   kind: string,
   batch: readonly Read<T>[],
-  write: (given: T[]) => Promise<readonly (Outcome | 'absent' | Failure)[]>,
-  placeOf: (id: string) => string = (id) => id,
+  write: (given: T[]) => Promise<readonly (RecordOutcome | 'absent' | Failure)[]>,
+  labelOf: (id: string) => string = (id) => id,
 ): Promise<void> {
   const given = batch.flatMap((read) => ('problem' in read ? [] : [read]));
   const outcomes = given.length === 0 ? [] : [...(await write(given))];
   for (const read of batch) {
     if ('problem' in read) {
-      await tally.fail(kind, placeOf(read.id), 'record_invalid', read.problem);
+      await tally.fail(kind, labelOf(read.id), 'record_invalid', read.problem);
       continue;
     }
     const outcome = outcomes.shift() ?? 'absent';
     // A dry run has created no teams and users.
     if (dryRun && outcome instanceof Failure && ['team_not_found', 'user_not_found'].includes(outcome.type))
       tally.add(kind, 'created');
-    else if (outcome instanceof Failure) await tally.fail(kind, placeOf(read.id), outcome.type, outcome.message);
+    else if (outcome instanceof Failure) await tally.fail(kind, labelOf(read.id), outcome.type, outcome.message);
     else if (outcome !== 'absent') tally.add(kind, outcome);
   }
   advance(kind, batch.length);
@@ -240,7 +240,7 @@ async function importFile(
   run: Run,
   place: Pick<TransferPlace, 'project'> & { readonly bucketId: string },
   file: SourceFile,
-): Promise<Outcome | Failure> {
+): Promise<RecordOutcome | Failure> {
   const { fileTransfer } = run.call.features;
   for (let attempt = 1; ; attempt++)
     try {

@@ -7,7 +7,7 @@ import { type Item, itemsOf } from '../project-file/items.js';
 import { type ProjectCall, projectOf, runIn } from '../project-file/project-call.js';
 import { readProject } from '../project-file/state.js';
 import { CommandError } from '../terminal/exit.js';
-import type { Tally } from './tally.js';
+import type { KindTally } from './tally.js';
 
 /** Plural nouns of items, as the counts name them. */
 const nouns: Readonly<Record<string, string>> = { index: 'indexes' };
@@ -19,7 +19,7 @@ const nouns: Readonly<Record<string, string>> = { index: 'indexes' };
 export async function importSchema(
   call: ProjectCall,
   schema: ProjectFile,
-  tally: Tally,
+  tally: KindTally,
   { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
 ): Promise<MadeSecret[]> {
   const wanted = itemsOf(schema).filter(({ kind }) => kind !== 'project');

@@ -1,7 +1,7 @@
 import type { RefusedLine } from '../document-records/refused-lines.js';
 
-/** Outcome of a record. */
-export type Outcome = 'created' | 'changed' | 'skipped';
+/** RecordOutcome of a record. */
+export type RecordOutcome = 'created' | 'changed' | 'skipped';
 
 /** The counts of one kind of records. */
 export interface KindCounts {
@@ -14,15 +14,15 @@ export interface KindCounts {
 }
 
 /** Counts records by kind and outcome, and reports those that failed. */
-export interface Tally {
+export interface KindTally {
   /** The counts so far, in the order of the first record of each kind. */
-  readonly kinds: readonly KindCounts[];
-  add(kind: string, outcome: Outcome): void;
+  kinds(): readonly KindCounts[];
+  add(kind: string, outcome: RecordOutcome): void;
   fail(kind: string, id: string, type: string, message: string): Promise<void>;
 }
 
 /** Creates a tally. `report` receives the failed records. */
-export function createTally(report: (refused: RefusedLine) => Promise<void>): Tally {
+export function createKindTally(report: (refused: RefusedLine) => Promise<void>): KindTally {
   const byKind = new Map<string, KindCounts>();
   const of = (kind: string): KindCounts => {
     const counts = byKind.get(kind) ?? { kind, read: 0, created: 0, changed: 0, skipped: 0, failed: 0 };
@@ -31,9 +31,7 @@ export function createTally(report: (refused: RefusedLine) => Promise<void>): Ta
     return counts;
   };
   return {
-    get kinds() {
-      return [...byKind.values()];
-    },
+    kinds: () => [...byKind.values()],
     add: (kind, outcome) => {
       of(kind)[outcome] += 1;
     },

@@ -30,6 +30,7 @@ const groups: Readonly<Record<string, string>> = {
   graphql: 'Prints the GraphQL schema of a project',
   limits: 'Shows and resets the rate limits of a project',
   audit: 'Lists, follows, exports and verifies the audit log',
+  import: 'Imports whole projects from other products',
   cron: 'Shows and runs the jobs of the installation',
   config: 'Shows, checks and changes the settings of the installation',
 };
@@ -39,7 +40,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   'Set up and run': ['init', 'serve', 'migrate', 'config', 'status', 'logs', 'backup', 'db', 'doctor', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
-  Data: ['database', 'collection', 'document', 'permission', 'import', 'export', 'bucket', 'files', 'graphql'],
+  Data: ['database', 'collection', 'document', 'permission', 'bucket', 'files', 'graphql', 'import', 'export'],
   'Events and messages': ['webhook', 'events', 'mail', 'sms'],
   Audit: ['audit'],
   'For programs': ['openapi', 'gen', 'commands', 'completion', 'ids', 'version', 'help'],

@@ -2,9 +2,9 @@ import type { ImportedDocument } from '#src/features/index.js';
 import { CommandError, usageError } from '../../terminal/exit.js';
 import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from '../source.js';
 import { type ApiAccess, type ApiClient, ApiError, createApiClient, type Json } from './client.js';
-import { entriesOf, isMissing, refusalOf } from './pages.js';
+import { isMissing, listEntries, whyUnlisted } from './pages.js';
 import { readSchema, type SourceCollection } from './schema.js';
-import { type HiddenParts, readUsers } from './users.js';
+import { type HiddenParts, readAppwriteUsers } from './users.js';
 
 /** Kinds that svc does not have, with their lists. */
 const foreign: readonly (readonly [kind: string, path: string, reason: string])[] = [
@@ -31,7 +31,7 @@ export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
   for (const [kind, path, reason] of foreign) await countForeign(client, kind, path, reason, left);
   return {
     schema,
-    users: () => tolerant('users', readUsers(client, hidden, left), left),
+    users: () => tolerant('users', readAppwriteUsers(client, hidden, left), left),
     memberships: () => readMemberships(client, schema.teams ?? [], left),
     documents: (databaseId, collectionId, part) =>
       readDocuments(client, collections.get(`${databaseId}/${collectionId}`), part, left),
@@ -78,7 +78,7 @@ async function* tolerant<T>(kind: string, entries: AsyncIterable<T>, left: Unsup
   try {
     yield* entries;
   } catch (error) {
-    const reason = refusalOf(error);
+    const reason = whyUnlisted(error);
     if (reason === undefined) throw error;
     left.push({ kind, count: 0, reason });
   }
@@ -90,7 +90,7 @@ async function countForeign(client: ApiClient, kind: string, path: string, reaso
     const total = Number(body.total);
     if (total > 0) left.push({ kind, count: total, reason });
   } catch (error) {
-    const refusal = refusalOf(error);
+    const refusal = whyUnlisted(error);
     if (refusal === undefined) throw error;
     // A source without the API has none of them.
     if (error instanceof ApiError && !isMissing(error))
@@ -120,7 +120,7 @@ async function* readMemberships(
   left: Unsupported[],
 ): AsyncGenerator<Read<SourceMembership>> {
   for (const { $id: teamId } of teams) {
-    const list = entriesOf(client, `/teams/${teamId}/memberships`, 'memberships');
+    const list = listEntries(client, `/teams/${teamId}/memberships`, 'memberships');
     for await (const one of tolerant(`memberships of ${teamId}`, list, left))
       yield {
         id: String(one.$id),
@@ -151,13 +151,13 @@ async function* selected(client: ApiClient, { path, member, stated }: SourceColl
   const values = part === 'values' ? ['*'] : ['$id', ...stated.map((key) => `${key}.$id`)];
   let isAnswered = false;
   try {
-    for await (const entry of entriesOf(client, path, member, [{ method: 'select', values }])) {
+    for await (const entry of listEntries(client, path, member, [{ method: 'select', values }])) {
       isAnswered = true;
       yield entry;
     }
   } catch (error) {
     if (isAnswered || !(error instanceof ApiError) || error.status !== 400) throw error;
-    yield* entriesOf(client, path, member);
+    yield* listEntries(client, path, member);
   }
 }
 
@@ -192,7 +192,7 @@ function idsOf(value: unknown): unknown {
 async function* readFiles(client: ApiClient, bucketId: string, left: Unsupported[]): AsyncGenerator<Read<SourceFile>> {
   const list = `/storage/buckets/${bucketId}/files`;
   let unfinished = 0;
-  for await (const one of entriesOf(client, list, 'files')) {
+  for await (const one of listEntries(client, list, 'files')) {
     const id = String(one.$id);
     if (Number(one.chunksUploaded ?? 0) < Number(one.chunksTotal ?? 0)) {
       unfinished += 1;

@@ -51,12 +51,12 @@ export async function* pagesOf(
 }
 
 /** The entries of all pages. */
-export async function* entriesOf(...list: Parameters<typeof pagesOf>): AsyncGenerator<Json> {
+export async function* listEntries(...list: Parameters<typeof pagesOf>): AsyncGenerator<Json> {
   for await (const page of pagesOf(...list)) yield* page;
 }
 
 /** Why a list cannot be read, for callers that go on without it; undefined for errors that end the import. */
-export function refusalOf(error: unknown): string | undefined {
+export function whyUnlisted(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   if (error.status === 401 || error.status === 403)
     return 'The key may not read this. Add the scope to the key and run the import again.';

@@ -4,7 +4,7 @@ import { fromAppwriteFile } from '../../project-file/appwrite.js';
 import type { ProjectFile } from '../../project-file/file.js';
 import type { Unsupported } from '../source.js';
 import type { ApiClient, Json } from './client.js';
-import { entriesOf, refusalOf } from './pages.js';
+import { listEntries, whyUnlisted } from './pages.js';
 
 /** A collection of the source, and how to read its documents. */
 export interface SourceCollection {
@@ -36,10 +36,10 @@ async function listOf(
 ): Promise<Json[]> {
   try {
     const entries: Json[] = [];
-    for await (const entry of entriesOf(client, path, member)) entries.push(entry);
+    for await (const entry of listEntries(client, path, member)) entries.push(entry);
     return entries;
   } catch (error) {
-    const reason = refusalOf(error);
+    const reason = whyUnlisted(error);
     if (reason === undefined) throw error;
     left.push({ kind, count: 0, reason });
     return [];

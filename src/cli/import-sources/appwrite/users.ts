@@ -1,7 +1,7 @@
 import { appwriteUser, type UserRecordOfFile } from '../../user-records/index.js';
 import type { Unsupported } from '../source.js';
 import type { ApiClient, Json } from './client.js';
-import { entriesOf, pagesOf, refusalOf } from './pages.js';
+import { listEntries, pagesOf, whyUnlisted } from './pages.js';
 
 /** Lengths of SHA hashes in hexadecimal. The API of Appwrite does not name the version. */
 const shaVersions: Readonly<Record<number, string>> = {
@@ -21,7 +21,7 @@ export interface HiddenParts {
 }
 
 /** Reads the users with their identities, and counts their hidden parts. */
-export async function* readUsers(
+export async function* readAppwriteUsers(
   client: ApiClient,
   hidden: HiddenParts,
   left: Unsupported[],
@@ -51,7 +51,7 @@ async function isReadable(client: ApiClient, path: string, kind: string, left: U
     const { body } = await client.get(path, [{ method: 'limit', values: [1] }]);
     return Number(body.total) > 0;
   } catch (error) {
-    const reason = refusalOf(error);
+    const reason = whyUnlisted(error);
     if (reason === undefined) throw error;
     left.push({ kind, count: 0, reason });
     return false;
@@ -66,7 +66,7 @@ async function identitiesOf(client: ApiClient, users: readonly Json[]): Promise<
   for (let at = 0; at < users.length; at += idsOfQuery) {
     const values = users.slice(at, at + idsOfQuery).map(({ $id }) => $id);
     const query = { method: 'equal', attribute: 'userId', values };
-    for await (const identity of entriesOf(client, '/users/identities', 'identities', [query]))
+    for await (const identity of listEntries(client, '/users/identities', 'identities', [query]))
       found.set(identity.userId, [...(found.get(identity.userId) ?? []), identity]);
   }
   return found;

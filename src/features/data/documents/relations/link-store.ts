@@ -14,6 +14,7 @@ export function createLinkStore(sql: Sql) {
   const serializerOf = createSerializers(dialect);
   return {
     ...createLocks(sql, isOneOf),
+    ...createLinkLists(sql, isOneOf),
     /** Finds the documents related to one, as `id`. */
     relatedTo: (relation: Relation, id: string, limit: number): Query =>
       sql.text(
@@ -28,18 +29,6 @@ export function createLinkStore(sql: Sql) {
       sql.text(
         `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} = ? and restricts = 1 limit ${limit}`,
         [id],
-      ),
-    /** Finds the documents related to any of these, as `id`. */
-    relatedToAny: (relation: Relation, ids: readonly string[], limit: number): Query =>
-      sql.text(
-        `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
-        [sql.list(ids)],
-      ),
-    /** Finds the links of documents: `owner` and the related `id`. */
-    linksOf: (relation: Relation, ids: readonly string[]): Query =>
-      sql.text(
-        `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
-        [sql.list(ids)],
       ),
     /** Finds those of the related documents, as `id`, that are related to a document other than this one. */
     takenFrom: (relation: Relation, id: string, others: readonly string[]): Query =>
@@ -70,6 +59,24 @@ export function createLinkStore(sql: Sql) {
         [value, serializer.schemaHash, ...printed.values, sql.list(ids), collection.number, collection.version],
       );
     },
+  };
+}
+
+/** Creates the SQL that lists the links of many documents. */
+function createLinkLists(sql: Sql, isOneOf: string) {
+  return {
+    /** Finds the documents related to any of these, as `id`. */
+    relatedToAny: (relation: Relation, ids: readonly string[], limit: number): Query =>
+      sql.text(
+        `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
+        [sql.list(ids)],
+      ),
+    /** Finds the links of documents: `owner` and the related `id`. */
+    linksOf: (relation: Relation, ids: readonly string[]): Query =>
+      sql.text(
+        `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
+        [sql.list(ids)],
+      ),
   };
 }
 
