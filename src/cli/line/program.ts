@@ -39,7 +39,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   'Set up and run': ['init', 'serve', 'migrate', 'config', 'status', 'logs', 'backup', 'db', 'doctor', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
-  Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],
+  Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql', 'import', 'export'],
   'Events and messages': ['webhook', 'events', 'mail', 'sms'],
   Audit: ['audit'],
   'For programs': ['openapi', 'gen', 'commands', 'completion', 'ids', 'version', 'help'],

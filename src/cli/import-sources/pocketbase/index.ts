@@ -8,11 +8,11 @@ import type { ImportSource } from '../source.js';
 import { createUnsupportedList } from '../unsupported-list.js';
 import { ownerIds, userGroups } from './access.js';
 import { type PocketBaseCollection, readCollections } from './collections.js';
-import { importedValue, timeOf } from './fields.js';
+import { importedValue, isoTime } from './fields.js';
 import { fileIdOf, storedFile } from './files.js';
-import { type Part, partsOf } from './parts.js';
+import { type CollectionPart, partsOf } from './parts.js';
 import { rowsOf } from './rows.js';
-import { fileNames, listUnsupportedOfUsers, usersOf } from './users.js';
+import { fileNames, listUnsupportedOfUsers, pocketBaseUsers } from './users.js';
 
 /** The place of an import. */
 interface Target {
@@ -61,7 +61,7 @@ async function sourceOf(
   const storesElsewhere = await usesS3(database);
   const storage = join(directory, 'storage');
   const partOf = (id: string) => parts.find((part) => part.id === id);
-  const permissionsOf = ({ access }: Part, row: ForeignRow) =>
+  const permissionsOf = ({ access }: CollectionPart, row: ForeignRow) =>
     itemPermissions(access, (member) => ownerIds(row, member));
   return {
     schema: {
@@ -77,7 +77,7 @@ async function sourceOf(
     },
     users: () =>
       allUsers(auth, (source) =>
-        usersOf(
+        pocketBaseUsers(
           users,
           source,
           parts.find((part) => part.source === source && !part.hasDocuments),
@@ -93,8 +93,8 @@ async function sourceOf(
           yield {
             id,
             permissions: permissionsOf(part, row),
-            createdAt: timeOf(row.created),
-            updatedAt: timeOf(row.updated),
+            createdAt: isoTime(row.created),
+            updatedAt: isoTime(row.updated),
             data: Object.fromEntries(
               [...part.fields].map(([field, key]) => [key, importedValue(field, row, (name) => fileIdOf(id, name))]),
             ),
@@ -117,7 +117,7 @@ async function sourceOf(
                 storage,
                 [part.source.id, String(row.id), name],
                 permissionsOf(part, row),
-                timeOf(row.created),
+                isoTime(row.created),
               );
     },
     unsupported: unsupported.all,
