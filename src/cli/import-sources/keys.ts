@@ -6,7 +6,7 @@ export function isKey(text: string): boolean {
 }
 
 /** Keys for names of the source: the name itself if it is valid, otherwise the nearest one that is not taken. */
-export function keysOf(names: readonly string[]): ReadonlyMap<string, string> {
+export function attributeKeys(names: readonly string[]): ReadonlyMap<string, string> {
   const keys = new Map(names.filter(isKey).map((name) => [name, name]));
   const taken = new Set(keys.values());
   for (const name of names) {

@@ -1,14 +1,14 @@
 import { type Access, type Grant, inBoth, withSafeCreation } from '../grants.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import type { PocketBaseCollection } from './collections.js';
-import { isList, textsOf } from './fields.js';
+import { isListField, textsOf } from './fields.js';
 import { mappedRule, type RuleContext } from './rules.js';
 
 /** Groups of users of the auth collections. */
 export interface UserGroups {
   readonly users: readonly Grant[];
   readonly labels: ReadonlyMap<string, string>;
-  usersOf(collection: string): Grant | undefined;
+  pocketBaseUsers(collection: string): Grant | undefined;
 }
 
 /**
@@ -25,7 +25,7 @@ export function userGroups(collections: readonly PocketBaseCollection[]): UserGr
   return {
     labels: isClear && (auth.length > 1 || !isOpen) ? labels : new Map(),
     users,
-    usersOf: (collection) => {
+    pocketBaseUsers: (collection) => {
       const found = auth.find(({ id, name }) => id === collection || name === collection);
       if (found === undefined) return undefined;
       return auth.length === 1 ? users[0] : labelOf(found.id)[0];
@@ -39,7 +39,7 @@ function ownersOf({ type, fields }: PocketBaseCollection, isAuth: (id: string) =
     const { name, type: kind, collectionId } = field;
     if (name === 'id') return type === 'auth' ? [[name, 'one']] : [];
     if (kind === 'text') return [[name, 'one']];
-    return kind === 'relation' && isAuth(collectionId ?? '') ? [[name, isList(field) ? 'several' : 'one']] : [];
+    return kind === 'relation' && isAuth(collectionId ?? '') ? [[name, isListField(field) ? 'several' : 'one']] : [];
   });
   return new Map(found);
 }
@@ -47,14 +47,14 @@ function ownersOf({ type, fields }: PocketBaseCollection, isAuth: (id: string) =
 const ruleNames = ['listRule', 'viewRule', 'createRule', 'updateRule', 'deleteRule'] as const;
 
 /** Maps the rules of a collection. What no permission expresses is added to the list. */
-export function accessOf(
+export function ruleAccess(
   collection: PocketBaseCollection,
-  { users, usersOf }: UserGroups,
+  { users, pocketBaseUsers }: UserGroups,
   isAuth: (id: string) => boolean,
   unsupported: UnsupportedList,
 ): Access {
   const { name } = collection;
-  const context: RuleContext = { owners: ownersOf(collection, isAuth), users, usersOf };
+  const context: RuleContext = { owners: ownersOf(collection, isAuth), users, pocketBaseUsers };
   const [list, view, create, update, remove] = ruleNames.map((rule) => {
     const mapped = mappedRule(collection[rule], context);
     for (const part of mapped.left)
@@ -68,7 +68,7 @@ export function accessOf(
   if (owned.length > 0)
     unsupported.add(
       'rule',
-      `${name}.createRule: no permission expresses ${collection.createRule}. Documents can be created by server keys, or by all users after you grant create("users"), and then the service does not check the owner.`,
+      `${name}.createRule: no permission expresses ${collection.createRule}. Documents can be created by server keys, or by all users after you grant create to users, and then the service does not check the owner.`,
     );
   const whole: Access = { read, create: create.filter(({ to }) => to !== 'owner'), update, delete: remove };
   const { access, problem } = withSafeCreation(whole);

@@ -21,7 +21,7 @@ const field = z.looseObject({
   onUpdate: z.boolean().nullish(),
 });
 /** A field of a collection of PocketBase. */
-export type Field = z.output<typeof field>;
+export type SourceField = z.output<typeof field>;
 
 const json = <S extends z.ZodType>(shape: S) =>
   z

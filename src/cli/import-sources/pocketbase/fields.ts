@@ -2,7 +2,7 @@ import { schemaLimits } from '#src/contract/limits.js';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { parsedOf } from '../../user-records/index.js';
 import type { SourceAttribute } from '../schema-types.js';
-import type { Field } from './collections.js';
+import type { SourceField } from './collections.js';
 
 /** Measurements of the values of a field in all records. */
 export interface FieldSize {
@@ -16,21 +16,21 @@ export interface FieldSize {
 const defaults = { text: 5000, editor: 5_242_880, json: 1_048_576, multiple: 255, geoPoint: 200 } as const;
 
 /** True if values of the field are lists. */
-export function isList({ type, maxSelect }: Field): boolean {
+export function isListField({ type, maxSelect }: SourceField): boolean {
   return ['select', 'relation', 'file'].includes(type) && (maxSelect ?? 0) > 1;
 }
 
 /** True for fields that become `$createdAt` and `$updatedAt`. */
-export function isTime({ type, name }: Field): boolean {
+export function isTimeField({ type, name }: SourceField): boolean {
   return type === 'autodate' && (name === 'created' || name === 'updated');
 }
 
 /** How a field relates to another collection: the key of the collection of documents, or undefined if it contains ids of users. */
-export type RelatedOf = (field: Field) => string | undefined;
+export type RelatedOf = (field: SourceField) => string | undefined;
 
 /** The attribute for a field, without its key; undefined for a type without a counterpart. */
-export function attributeOf(
-  field: Field,
+export function fieldAttribute(
+  field: SourceField,
   { characters, isForeignUrl }: FieldSize,
   relatedOf: RelatedOf,
 ): Omit<SourceAttribute, 'key'> | undefined {
@@ -59,14 +59,14 @@ export function attributeOf(
     case 'autodate':
       return { type: 'datetime' };
     case 'select':
-      return isList(field) ? { type: 'string', size: longestOf(field), array: true } : choiceOf(field);
+      return isListField(field) ? { type: 'string', size: longestOf(field), array: true } : choiceOf(field);
     case 'file':
-      return { type: 'string', size: 36, array: isList(field) };
+      return { type: 'string', size: 36, array: isListField(field) };
     case 'relation': {
       const relatedCollection = relatedOf(field);
-      if (relatedCollection === undefined) return { type: 'string', size: 36, array: isList(field) };
-      const onDelete = field.cascadeDelete && !isList(field) ? 'cascade' : 'setNull';
-      const relationType = isList(field) ? 'manyToMany' : 'manyToOne';
+      if (relatedCollection === undefined) return { type: 'string', size: 36, array: isListField(field) };
+      const onDelete = field.cascadeDelete && !isListField(field) ? 'cascade' : 'setNull';
+      const relationType = isListField(field) ? 'manyToMany' : 'manyToOne';
       return { type: 'relationship', relatedCollection, relationType, twoWay: false, onDelete };
     }
     default:
@@ -74,11 +74,11 @@ export function attributeOf(
   }
 }
 
-function longestOf({ values }: Field): number {
+function longestOf({ values }: SourceField): number {
   return Math.max(1, ...(values ?? []).map((value) => value.length));
 }
 
-function choiceOf(field: Field): Omit<SourceAttribute, 'key'> {
+function choiceOf(field: SourceField): Omit<SourceAttribute, 'key'> {
   const elements = [...new Set(field.values ?? [])];
   const fits =
     elements.length <= schemaLimits.elements && elements.every(({ length }) => length <= schemaLimits.element);
@@ -92,11 +92,11 @@ export function textsOf(value: unknown): string[] {
 }
 
 /** The value of a field in a document. `fileId` returns the id of a file by its name. */
-export function importedValue(field: Field, row: ForeignRow, fileId: (name: string) => string): unknown {
+export function importedValue(field: SourceField, row: ForeignRow, fileId: (name: string) => string): unknown {
   const value = row[field.name];
   if (field.type === 'file' || field.type === 'relation' || field.type === 'select') {
     const texts = textsOf(value).map((text) => (field.type === 'file' ? fileId(text) : text));
-    return isList(field) ? texts : (texts[0] ?? null);
+    return isListField(field) ? texts : (texts[0] ?? null);
   }
   if (value === null || value === undefined) return null;
   switch (field.type) {
@@ -106,7 +106,7 @@ export function importedValue(field: Field, row: ForeignRow, fileId: (name: stri
       return value;
     case 'date':
     case 'autodate':
-      return timeOf(value) ?? null;
+      return isoTime(value) ?? null;
     case 'email':
     case 'url':
       return value === '' ? null : value;
@@ -119,6 +119,6 @@ export function importedValue(field: Field, row: ForeignRow, fileId: (name: stri
 }
 
 /** A time such as `2024-01-01 10:00:00.123Z` in ISO 8601; undefined if there is none. */
-export function timeOf(value: unknown): string | undefined {
+export function isoTime(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.replace(' ', 'T') : undefined;
 }

@@ -5,14 +5,14 @@ import { CommandError, usageError } from '../../terminal/exit.js';
 import { objectOf } from '../../user-records/index.js';
 import { itemPermissions } from '../grants.js';
 import type { ImportSource } from '../source.js';
-import { createUnsupportedList } from '../unsupported-list.js';
+import { createUnsupportedList, type UnsupportedList } from '../unsupported-list.js';
 import { ownerIds, userGroups } from './access.js';
 import { type PocketBaseCollection, readCollections } from './collections.js';
-import { importedValue, timeOf } from './fields.js';
+import { importedValue, isoTime } from './fields.js';
 import { fileIdOf, storedFile } from './files.js';
-import { type Part, partsOf } from './parts.js';
+import { type CollectionPart, partsOf } from './parts.js';
 import { rowsOf } from './rows.js';
-import { fileNames, listUnsupportedOfUsers, usersOf } from './users.js';
+import { fileNames, listUnsupportedOfUsers, pocketBaseUsers } from './users.js';
 
 /** The place of an import. */
 interface Target {
@@ -61,8 +61,6 @@ async function sourceOf(
   const storesElsewhere = await usesS3(database);
   const storage = join(directory, 'storage');
   const partOf = (id: string) => parts.find((part) => part.id === id);
-  const permissionsOf = ({ access }: Part, row: ForeignRow) =>
-    itemPermissions(access, (member) => ownerIds(row, member));
   return {
     schema: {
       project: { $id: projectId },
@@ -77,49 +75,15 @@ async function sourceOf(
     },
     users: () =>
       allUsers(auth, (source) =>
-        usersOf(
+        pocketBaseUsers(
           users,
           source,
           parts.find((part) => part.source === source && !part.hasDocuments),
         ),
       ),
     memberships: async function* () {},
-    documents: async function* (_, collectionId) {
-      const part = partOf(collectionId);
-      if (part === undefined) return;
-      for await (const rows of rowsOf(database, part.source, part.rowBytes))
-        for (const row of rows) {
-          const id = String(row.id);
-          yield {
-            id,
-            permissions: permissionsOf(part, row),
-            createdAt: timeOf(row.created),
-            updatedAt: timeOf(row.updated),
-            data: Object.fromEntries(
-              [...part.fields].map(([field, key]) => [key, importedValue(field, row, (name) => fileIdOf(id, name))]),
-            ),
-          };
-        }
-    },
-    files: async function* (bucketId) {
-      const part = partOf(bucketId);
-      if (part === undefined) return;
-      for await (const rows of rowsOf(database, part.source, part.rowBytes))
-        for (const row of rows)
-          for (const name of fileNames(part, row))
-            if (storesElsewhere)
-              unsupported.add(
-                'file',
-                'PocketBase stores its files in S3. Copy the objects into pb_data/storage and import again.',
-              );
-            else
-              yield await storedFile(
-                storage,
-                [part.source.id, String(row.id), name],
-                permissionsOf(part, row),
-                timeOf(row.created),
-              );
-    },
+    documents: (_, collectionId) => documentsOf(database, partOf(collectionId)),
+    files: (bucketId) => filesOf(database, partOf(bucketId), storage, storesElsewhere ? unsupported : undefined),
     unsupported: unsupported.all,
     close: database.close,
   };
@@ -136,4 +100,44 @@ async function* allUsers(
 async function usesS3(database: ForeignSqlite): Promise<boolean> {
   const [row] = await database.all("SELECT value FROM _params WHERE id = 'settings'");
   return objectOf(objectOf(row?.value)?.s3)?.enabled === true;
+}
+
+function permissionsOf({ access }: CollectionPart, row: ForeignRow): string[] {
+  return itemPermissions(access, (member) => ownerIds(row, member));
+}
+
+async function* documentsOf(database: ForeignSqlite, part: CollectionPart | undefined) {
+  if (part === undefined) return;
+  for await (const rows of rowsOf(database, part.source, part.rowBytes))
+    for (const row of rows) {
+      const id = String(row.id);
+      yield {
+        id,
+        permissions: permissionsOf(part, row),
+        createdAt: isoTime(row.created),
+        updatedAt: isoTime(row.updated),
+        data: Object.fromEntries(
+          [...part.fields].map(([field, key]) => [key, importedValue(field, row, (name) => fileIdOf(id, name))]),
+        ),
+      };
+    }
+}
+
+/** Reads the files of a part. If they are elsewhere, they are added to the list. */
+async function* filesOf(
+  database: ForeignSqlite,
+  part: CollectionPart | undefined,
+  storage: string,
+  elsewhere: UnsupportedList | undefined,
+) {
+  if (part === undefined) return;
+  const advice = 'PocketBase stores its files in S3. Copy the objects into pb_data/storage and import again.';
+  for await (const rows of rowsOf(database, part.source, part.rowBytes))
+    for (const row of rows)
+      for (const name of fileNames(part, row)) {
+        const path = [part.source.id, String(row.id), name] as const;
+        if (elsewhere === undefined)
+          yield await storedFile(storage, path, permissionsOf(part, row), isoTime(row.created));
+        else elsewhere.add('file', advice);
+      }
 }

@@ -1,21 +1,21 @@
 import type { ForeignSqlite } from '#src/platform/foreign-databases/index.js';
 import { type Access, containerPermissions, hasOwners } from '../grants.js';
 import { fittedIndexes } from '../indexes.js';
-import { isKey, keysOf } from '../keys.js';
-import type { SourceAttribute, SourceBucket, SourceCollection } from '../schema-types.js';
+import { attributeKeys, isKey } from '../keys.js';
+import type { FileCollection, SourceAttribute, SourceBucket } from '../schema-types.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import { accessOf, isPrivate, noAccess, type UserGroups } from './access.js';
-import type { Field, PocketBaseCollection } from './collections.js';
-import { attributeOf, type FieldSize, isTime, type RelatedOf } from './fields.js';
+import { isPrivate, noAccess, ruleAccess, type UserGroups } from './access.js';
+import type { PocketBaseCollection, SourceField } from './collections.js';
+import { type FieldSize, fieldAttribute, isTimeField, type RelatedOf } from './fields.js';
 
 /** Fields of a collection that become one collection of documents and one bucket. */
-export interface Part {
+export interface CollectionPart {
   /** The id of the collection and of the bucket. */
   readonly id: string;
   readonly source: PocketBaseCollection;
   readonly access: Access;
   /** The imported fields with the keys of their attributes. */
-  readonly fields: ReadonlyMap<Field, string>;
+  readonly fields: ReadonlyMap<SourceField, string>;
   /** False if the values become preferences of users. */
   readonly hasDocuments: boolean;
   /** Upper bound of the bytes of a row. */
@@ -23,13 +23,13 @@ export interface Part {
 }
 
 /** A quoted name in SQL. */
-export const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const quotedIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 /** Fields of records that are no data of the application. */
 const ofSystem = ['id', 'password', 'tokenKey', 'email', 'emailVisibility', 'verified'];
 
-function isOwnField(source: PocketBaseCollection, field: Field): boolean {
-  if (field.name === 'id' || isTime(field)) return false;
+function isOwnField(source: PocketBaseCollection, field: SourceField): boolean {
+  if (field.name === 'id' || isTimeField(field)) return false;
   return source.type !== 'auth' || !ofSystem.includes(field.name);
 }
 
@@ -42,37 +42,41 @@ export async function partsOf(
   collections: readonly PocketBaseCollection[],
   groups: UserGroups,
   unsupported: UnsupportedList,
-): Promise<{ parts: Part[]; schemas: SourceCollection[]; buckets: SourceBucket[] }> {
+): Promise<{ parts: CollectionPart[]; schemas: FileCollection[]; buckets: SourceBucket[] }> {
   const data = collections.filter(({ type, system }) => !system && (type === 'base' || type === 'auth'));
   for (const { name, type, system } of collections)
     if (type === 'view') unsupported.add('view', `${name}: a collection of type view has no counterpart.`);
     else if (!system && !data.some((one) => one.name === name))
       unsupported.add('collection', `${name}: the type ${type} is unknown.`);
   const isAuth = (id: string) => collections.some((one) => one.id === id && one.type === 'auth');
-  const [parts, schemas, buckets]: [Part[], SourceCollection[], SourceBucket[]] = [[], [], []];
+  const [parts, schemas, buckets]: [CollectionPart[], FileCollection[], SourceBucket[]] = [[], [], []];
   const idOf = ({ id, name }: PocketBaseCollection) => (isKey(name) && name.length <= 28 ? name : id);
   const relatedOf: RelatedOf = ({ collectionId }) => {
     const target = data.find(({ id, type }) => id === collectionId && type === 'base');
     return target && idOf(target);
   };
   for (const source of data) {
-    const keys = keysOf(source.fields.map(({ name }) => name));
+    const keys = attributeKeys(source.fields.map(({ name }) => name));
     for (const [name, key] of keys)
       if (name !== key) unsupported.add('name', `${source.name}.${name}: the attribute is called ${key} here.`);
     const { sizes, rowBytes } = await measured(database, source);
-    const access = accessOf(source, groups, isAuth, unsupported);
+    const access = ruleAccess(source, groups, isAuth, unsupported);
     const own = source.fields.filter((field) => {
       if (!isOwnField(source, field)) return false;
-      if (attributeOf(field, { characters: 0, isForeignUrl: false }, relatedOf) !== undefined) return true;
+      if (fieldAttribute(field, { characters: 0, isForeignUrl: false }, relatedOf) !== undefined) return true;
       const reason = field.type === 'password' ? 'a password outside an auth collection' : `the type ${field.type}`;
       unsupported.add('field', `${source.name}.${field.name}: ${reason} has no counterpart.`);
       return false;
     });
     const visible = own.filter(({ hidden }) => !hidden);
     const hidden = own.filter((field) => field.hidden);
-    const add = (id: string, fields: readonly Field[], given: Access, hasDocuments: boolean) => {
-      const part: Part = {
-        ...{ id, source, access: given, hasDocuments, rowBytes },
+    const add = (id: string, fields: readonly SourceField[], given: Access, hasDocuments: boolean) => {
+      const part: CollectionPart = {
+        id,
+        source,
+        access: given,
+        hasDocuments,
+        rowBytes,
         fields: new Map(fields.map((field) => [field, keys.get(field.name) ?? field.name])),
       };
       parts.push(part);
@@ -97,14 +101,14 @@ export async function partsOf(
 }
 
 function schemaOf(
-  { id, fields, source, access }: Part,
+  { id, fields, source, access }: CollectionPart,
   sizes: ReadonlyMap<string, FieldSize>,
   relatedOf: RelatedOf,
   unsupported: UnsupportedList,
-): Omit<SourceCollection, '$permissions'> {
+): Omit<FileCollection, '$permissions'> {
   const sizeOf = (name: string) => sizes.get(name) ?? { characters: 0, isForeignUrl: false };
   const attributes = [...fields].flatMap(([field, key]): SourceAttribute[] => {
-    const attribute = attributeOf(field, sizeOf(field.name), relatedOf);
+    const attribute = fieldAttribute(field, sizeOf(field.name), relatedOf);
     return attribute === undefined ? [] : [{ key, ...attribute }];
   });
   const named = new Map([...fields].map(([{ name }, key]) => [name, key]));
@@ -127,13 +131,13 @@ function schemaOf(
 }
 
 function timeKey({ fields }: PocketBaseCollection, name: 'created' | 'updated'): string | undefined {
-  return fields.some((field) => field.name === name && isTime(field)) ? `$${name}At` : undefined;
+  return fields.some((field) => field.name === name && isTimeField(field)) ? `$${name}At` : undefined;
 }
 
 /** Measures the values of texts in one pass over the table. */
 async function measured(database: ForeignSqlite, { name, fields }: PocketBaseCollection) {
   const texts = fields.filter(({ type }) => !['bool', 'number', 'autodate', 'date'].includes(type));
-  const column = (field: Field) => quotedName(field.name);
+  const column = (field: SourceField) => quotedIdentifier(field.name);
   const sums = texts.flatMap((field, at) => [
     `max(length(${column(field)})) AS c${at}`,
     ...(field.type === 'url'
@@ -142,7 +146,9 @@ async function measured(database: ForeignSqlite, { name, fields }: PocketBaseCol
         ]
       : []),
   ]);
-  const [row = {}] = await database.all(`SELECT ${['count(*) AS n', ...sums].join(', ')} FROM ${quotedName(name)}`);
+  const [row = {}] = await database.all(
+    `SELECT ${['count(*) AS n', ...sums].join(', ')} FROM ${quotedIdentifier(name)}`,
+  );
   const sizes = new Map(
     texts.map((field, at): [string, FieldSize] => [
       field.name,

@@ -1,6 +1,6 @@
 import type { ForeignRow, ForeignSqlite } from '#src/platform/foreign-databases/index.js';
 import type { PocketBaseCollection } from './collections.js';
-import { quotedName } from './parts.js';
+import { quotedIdentifier } from './parts.js';
 
 /** Most rows of a batch, and about the bytes that they may have. */
 const batch = { rows: 200, bytes: 8_388_608 } as const;
@@ -15,7 +15,7 @@ export async function* rowsOf(
   let last: unknown = -1;
   for (;;) {
     const rows = await database.all(
-      `SELECT rowid AS "$row", * FROM ${quotedName(name)} WHERE rowid > ? ORDER BY rowid LIMIT ${most}`,
+      `SELECT rowid AS "$row", * FROM ${quotedIdentifier(name)} WHERE rowid > ? ORDER BY rowid LIMIT ${most}`,
       last,
     );
     if (rows.length > 0) yield rows;

@@ -7,7 +7,7 @@ export interface RuleContext {
   /** Groups of all users that log in. */
   readonly users: readonly Grant[];
   /** Users of an auth collection by its name or id; undefined if it has no group. */
-  usersOf(collection: string): Grant | undefined;
+  pocketBaseUsers(collection: string): Grant | undefined;
 }
 
 /** The groups of callers that a rule allows, and its parts that no permission expresses. */
@@ -102,7 +102,7 @@ function grantsOf(one: Token, sign: string, other: Token, context: RuleContext):
   if (other.kind === 'text') {
     if (one.value === '@request.auth.id') return sign === '!=' && other.value === '' ? context.users : undefined;
     if (!/^@request\.auth\.collection(Name|Id)$/.test(one.value) || sign !== '=') return undefined;
-    const group = context.usersOf(other.value);
+    const group = context.pocketBaseUsers(other.value);
     return group && [group];
   }
   if (other.value !== '@request.auth.id') return undefined;

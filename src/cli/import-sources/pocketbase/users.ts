@@ -4,7 +4,7 @@ import type { UnsupportedList } from '../unsupported-list.js';
 import type { PocketBaseCollection } from './collections.js';
 import { importedValue, textsOf } from './fields.js';
 import { fileIdOf } from './files.js';
-import { type Part, quotedName } from './parts.js';
+import { type CollectionPart, quotedIdentifier } from './parts.js';
 import { rowsOf } from './rows.js';
 
 /** What users need beside their records. */
@@ -15,10 +15,10 @@ interface UserContext {
 }
 
 /** Reads the users of an auth collection. `part` has the fields that become preferences. */
-export async function* usersOf(
+export async function* pocketBaseUsers(
   context: UserContext,
   source: PocketBaseCollection,
-  part: Part | undefined,
+  part: CollectionPart | undefined,
 ): AsyncGenerator<UserRecordOfFile, void, undefined> {
   const { options } = source;
   const isAllowed = loginRule(context.unsupported, source);
@@ -36,7 +36,14 @@ export async function* usersOf(
       ]);
       const { email, verified, name, username, password, created, updated } = row;
       const draft = ofPocketBase({
-        ...{ id, email, verified, name, username, created, updated, externalAuths: identities.get(id) },
+        id,
+        email,
+        verified,
+        name,
+        username,
+        created,
+        updated,
+        externalAuths: identities.get(id),
         ...(hasPasswords ? { password } : {}),
       });
       const user = checkedUser({
@@ -97,7 +104,7 @@ export async function listUnsupportedOfUsers(
     _authOrigins: 'Devices of earlier logins are not imported. Users get no mail about their first login here.',
   };
   for (const [table, reason] of Object.entries(reasons)) {
-    const [row] = await database.all(`SELECT count(*) AS n FROM ${quotedName(table)}`).catch(() => []);
+    const [row] = await database.all(`SELECT count(*) AS n FROM ${quotedIdentifier(table)}`).catch(() => []);
     unsupported.add(table, reason, Number(row?.n ?? 0));
   }
   for (const { name, options, fields } of auth) {
@@ -122,6 +129,6 @@ export async function listUnsupportedOfUsers(
 }
 
 /** Names of the files in the file fields of a record. */
-export function fileNames({ fields }: Part, row: ForeignRow): string[] {
+export function fileNames({ fields }: CollectionPart, row: ForeignRow): string[] {
   return [...fields.keys()].filter(({ type }) => type === 'file').flatMap(({ name }) => textsOf(row[name]));
 }

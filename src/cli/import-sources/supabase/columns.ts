@@ -34,7 +34,7 @@ export function mappedColumn(
 }
 
 /** True for columns that become `$createdAt` and `$updatedAt`. */
-export function isTime({ name, type }: Column): boolean {
+export function isTimeColumn({ name, type }: Column): boolean {
   return (name === 'created_at' || name === 'updated_at') && type.startsWith('timestamp');
 }
 
@@ -94,11 +94,11 @@ function number(text: string): unknown {
 }
 
 function time(text: string): unknown {
-  return timeOf(text) ?? new InvalidText(`has the time ${text}`);
+  return columnTime(text) ?? new InvalidText(`has the time ${text}`);
 }
 
 /** A time or date in ISO 8601; undefined for others, such as `infinity`. */
-export function timeOf(text: unknown): string | undefined {
+export function columnTime(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
   return storedTime(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
 }

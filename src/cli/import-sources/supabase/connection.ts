@@ -1,6 +1,14 @@
 import { type ForeignPostgres, type ForeignRow, openForeignPostgres } from '#src/platform/foreign-databases/index.js';
 import { CommandError } from '../../terminal/exit.js';
-import { commands, ownSchemas, type Policy, quotedName, type SupabaseData, type Table, tableName } from './data.js';
+import {
+  ownSchemas,
+  type Policy,
+  quotedColumn,
+  type SourceTable,
+  type SupabaseData,
+  tableCommands,
+  tableName,
+} from './data.js';
 
 /** About the bytes of a batch of rows. */
 const batchBytes = 8_388_608;
@@ -34,7 +42,7 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
     ORDER BY e.enumsortorder`))
     enums.set(String(type), [...(enums.get(String(type)) ?? []), String(label)]);
   const rows: SupabaseData['rows'] = (table) => {
-    const names = table.columns.map(({ name }) => quotedName(name));
+    const names = table.columns.map(({ name }) => quotedColumn(name));
     return database.batches(`SELECT ${names.join(', ')} FROM ${quotedTable(table)}`, rowsOfBatch(table));
   };
   return {
@@ -49,7 +57,7 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
         tables.some((table) => tableName(table) === `auth.${name}`)
           ? `, (SELECT json_agg(to_json(r)) FROM auth.${name} r WHERE r.user_id = u.id) AS ${name}`
           : '';
-      const names = users.columns.map(({ name }) => `u.${quotedName(name)}`);
+      const names = users.columns.map(({ name }) => `u.${quotedColumn(name)}`);
       yield* database.batches(
         `SELECT ${names.join(', ')}${related('identities')}${related('mfa_factors')} FROM auth.users u`,
         rowsOfBatch(users),
@@ -59,23 +67,23 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
   };
 }
 
-function quotedTable({ schema, name }: Table): string {
-  return `${quotedName(schema)}.${quotedName(name)}`;
+function quotedTable({ schema, name }: SourceTable): string {
+  return `${quotedColumn(schema)}.${quotedColumn(name)}`;
 }
 
-function rowsOfBatch({ columns }: Table): number {
+function rowsOfBatch({ columns }: SourceTable): number {
   const bytes = columns.reduce((sum, { longest }) => sum + 3 * longest, 200);
   return Math.max(1, Math.min(batchRows, Math.floor(batchBytes / bytes)));
 }
 
-async function measure(database: ForeignPostgres, table: Table): Promise<void> {
+async function measure(database: ForeignPostgres, table: SourceTable): Promise<void> {
   if (table.columns.length === 0) return;
-  const sums = table.columns.map(({ name }, at) => `max(length(${quotedName(name)}::text)) AS c${at}`);
+  const sums = table.columns.map(({ name }, at) => `max(length(${quotedColumn(name)}::text)) AS c${at}`);
   const [row] = await database.all(`SELECT ${sums.join(', ')} FROM ${quotedTable(table)}`);
   for (const [at, column] of table.columns.entries()) column.longest = Number(row?.[`c${at}`] ?? 0);
 }
 
-async function readTables(database: ForeignPostgres, schemas: readonly string[]): Promise<Table[]> {
+async function readTables(database: ForeignPostgres, schemas: readonly string[]): Promise<SourceTable[]> {
   const tables = await database.all(
     `SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relrowsecurity AS security
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -85,7 +93,7 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
   const clients = await database.all(
     "SELECT rolname AS name FROM pg_catalog.pg_roles WHERE rolname IN ('anon', 'authenticated')",
   );
-  const read: Table[] = [];
+  const read: SourceTable[] = [];
   for (const { oid, schema, name, security } of tables) {
     const columns = await database.all(
       `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS required, atthasdef AS value,
@@ -107,7 +115,7 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
       FROM pg_catalog.pg_policies WHERE schemaname = $1 AND tablename = $2 ORDER BY policyname`,
       [schema, name],
     );
-    const table: Table = {
+    const table: SourceTable = {
       schema: String(schema),
       name: String(name),
       columns: columns
@@ -128,7 +136,7 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
     };
     for (const role of ['anon', 'authenticated'] as const) {
       if (!clients.some((client) => client.name === role)) continue;
-      for (const command of commands) {
+      for (const command of tableCommands) {
         const [found] = await database.all('SELECT has_table_privilege($1, $2::oid, $3) AS yes', [role, oid, command]);
         if (found?.yes === 't') table.privileges[role].add(command);
       }

@@ -24,10 +24,10 @@ export interface Policy {
 /** Roles of Postgres that clients of Supabase have. */
 export type ClientRole = 'anon' | 'authenticated';
 /** A command that needs a privilege. */
-export type Command = 'select' | 'insert' | 'update' | 'delete';
+export type TableCommand = 'select' | 'insert' | 'update' | 'delete';
 
 /** An ordinary table. */
-export interface Table {
+export interface SourceTable {
   readonly schema: string;
   readonly name: string;
   /** Columns without generated ones. */
@@ -39,27 +39,27 @@ export interface Table {
   readonly indexes: string[];
   readonly policies: Policy[];
   rowSecurity: boolean;
-  readonly privileges: Record<ClientRole, Set<Command>>;
+  readonly privileges: Record<ClientRole, Set<TableCommand>>;
 }
 
 /** A database of Supabase. All values are texts or null. */
 export interface SupabaseData {
-  readonly tables: readonly Table[];
+  readonly tables: readonly SourceTable[];
   /** Elements of enums by the name of the type. */
   readonly enums: ReadonlyMap<string, readonly string[]>;
   /** Something that applies to all tables, such as missing privileges. */
   readonly remarks: readonly string[];
-  rows(table: Table): AsyncIterable<readonly ForeignRow[]>;
+  rows(table: SourceTable): AsyncIterable<readonly ForeignRow[]>;
   /** Rows of `auth.users` with lists of `identities` and `mfa_factors`. */
   users(): AsyncIterable<readonly ForeignRow[]>;
   close(): Promise<void>;
 }
 
 /** The name of a table with its schema. */
-export const tableName = ({ schema, name }: Pick<Table, 'schema' | 'name'>): string => `${schema}.${name}`;
+export const tableName = ({ schema, name }: Pick<SourceTable, 'schema' | 'name'>): string => `${schema}.${name}`;
 /** A quoted name in SQL. */
-export const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const quotedColumn = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 /** Schemas that are read beside the chosen one. */
 export const ownSchemas = ['auth', 'storage'] as const;
 /** Commands that need a privilege. */
-export const commands: readonly Command[] = ['select', 'insert', 'update', 'delete'];
+export const tableCommands: readonly TableCommand[] = ['select', 'insert', 'update', 'delete'];

@@ -1,4 +1,4 @@
-import { type ClientRole, type Command, commands, type Policy, type Table, tableName } from './data.js';
+import { type ClientRole, type Policy, type SourceTable, type TableCommand, tableCommands, tableName } from './data.js';
 
 /** The beginning of the rows of a table. */
 interface CopyStart {
@@ -10,8 +10,8 @@ interface CopyStart {
 interface SchemaReader {
   /** Adds a line outside of rows. Returns the table and its columns if rows follow. */
   add(line: string): CopyStart | undefined;
-  tableOf(name: string): Table | undefined;
-  tables(): readonly Table[];
+  tableOf(name: string): SourceTable | undefined;
+  tables(): readonly SourceTable[];
   enums(): ReadonlyMap<string, readonly string[]>;
   hasInserts(): boolean;
   hasPrivileges(): boolean;
@@ -38,7 +38,7 @@ const forms = {
 
 /** Creates a reader for tables of some schemas. */
 export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
-  const tables = new Map<string, Table>();
+  const tables = new Map<string, SourceTable>();
   const enums = new Map<string, readonly string[]>();
   const flags = { inserts: false, privileges: false };
   let statement = '';
@@ -142,9 +142,9 @@ function clientRoles(role: string): ClientRole[] {
   return role === 'anon' || role === 'authenticated' ? [role] : [];
 }
 
-function commandsOf(privileges: string): readonly Command[] {
+function commandsOf(privileges: string): readonly TableCommand[] {
   const words = privileges.toLowerCase().split(/,\s*/);
-  return words.includes('all') ? commands : commands.filter((command) => words.includes(command));
+  return words.includes('all') ? tableCommands : tableCommands.filter((command) => words.includes(command));
 }
 
 const columnForm = new RegExp(
@@ -152,13 +152,18 @@ const columnForm = new RegExp(
   's',
 );
 
-function tableStatement(sql: string): Table | undefined {
+function tableStatement(sql: string): SourceTable | undefined {
   const [, schema = '', table = '', body = ''] = forms.table.exec(sql) ?? [];
   if (table === '') return undefined;
-  const made: Table = {
+  const made: SourceTable = {
     schema: plain(schema),
     name: plain(table),
-    ...{ columns: [], generated: [], constraints: [], indexes: [], policies: [], rowSecurity: false },
+    columns: [],
+    generated: [],
+    constraints: [],
+    indexes: [],
+    policies: [],
+    rowSecurity: false,
     privileges: { anon: new Set(), authenticated: new Set() },
   };
   // pg_dump prints each column in a line of its own, with four spaces before it.

@@ -2,7 +2,7 @@ import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { openScratch, type Scratch } from '#src/platform/foreign-databases/index.js';
 import { usageError } from '../../terminal/exit.js';
 import { objectsOf } from '../../user-records/index.js';
-import { commands, ownSchemas, type SupabaseData, type Table, tableName } from './data.js';
+import { ownSchemas, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
 import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
 import { createSchemaReader } from './dump-schema.js';
 
@@ -22,7 +22,7 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
   const wanted = new Set([schema, ...ownSchemas]);
   const reader = createSchemaReader(wanted);
   const copies = new Map<string, Copied>();
-  let current: { table: Table | undefined; columns: readonly string[] } | undefined;
+  let current: { table: SourceTable | undefined; columns: readonly string[] } | undefined;
   for await (const { bytes, offset } of dumpLines(file)) {
     if (current !== undefined) {
       if (isEnd(bytes)) current = undefined;
@@ -51,9 +51,9 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
   if (!reader.hasPrivileges()) {
     remarks.push('The dump has no privileges (--no-privileges). Policies were read as if clients had the usual ones.');
     for (const { privileges } of tables)
-      for (const role of ['anon', 'authenticated'] as const) for (const one of commands) privileges[role].add(one);
+      for (const role of ['anon', 'authenticated'] as const) for (const one of tableCommands) privileges[role].add(one);
   }
-  const rows = (table: Table) => copiedRows(file, copies.get(tableName(table)));
+  const rows = (table: SourceTable) => copiedRows(file, copies.get(tableName(table)));
   const scratches: Scratch[] = [];
   return {
     tables,
@@ -92,7 +92,7 @@ function isEnd(bytes: Buffer): boolean {
 }
 
 /** Notes the longest values of a row. */
-function measure(table: Table, columns: readonly string[], bytes: Buffer): void {
+function measure(table: SourceTable, columns: readonly string[], bytes: Buffer): void {
   const values = copiedValues(bytes.toString('utf8'));
   for (const [at, name] of columns.entries()) {
     const column = table.columns.find((one) => one.name === name);

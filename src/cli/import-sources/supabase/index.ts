@@ -7,7 +7,7 @@ import type { SupabaseData } from './data.js';
 import { dumpedData } from './dump.js';
 import { openStorage } from './storage.js';
 import { importedTables } from './tables.js';
-import { usersOf } from './users.js';
+import { supabaseUsers } from './users.js';
 
 /** What is imported, and where to. */
 interface Target {
@@ -84,7 +84,7 @@ async function sourceOf(
           : [{ $id: databaseId, name: 'Supabase', collections: imported.map((one) => one.schema) }],
       buckets: storage.buckets,
     },
-    users: () => usersOf(data, unsupported),
+    users: () => supabaseUsers(data, unsupported),
     memberships: async function* () {},
     documents: async function* (_, collectionId, part) {
       const found = imported.find(({ id }) => id === collectionId);

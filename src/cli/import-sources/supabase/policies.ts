@@ -1,18 +1,18 @@
 import { type Access, type Grant, inBoth, inEither, withSafeCreation } from '../grants.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import type { ClientRole, Command, Policy, Table } from './data.js';
+import type { ClientRole, Policy, SourceTable, TableCommand } from './data.js';
 
 /** Roles that bypass policies or are none of clients. */
 const ofServer = /^(service_role|postgres|supabase_\w+|dashboard_user|authenticator|pg_\w+)$/;
 
 /** Maps the policies of a table. What no permission expresses is added to the list. */
-export function accessOf(table: Table, unsupported: UnsupportedList): Access {
+export function policyAccess(table: SourceTable, unsupported: UnsupportedList): Access {
   const report = (text: string) => unsupported.add('policy', `${table.name}: ${text}`);
   if (!table.rowSecurity && Object.values(table.privileges).some(({ size }) => size > 0)) {
     report('row level security is off, so every client could use the table. No permission is granted here.');
     return { read: [], create: [], update: [], delete: [] };
   }
-  const grantsOf = (command: Command): Grant[] => {
+  const grantsOf = (command: TableCommand): Grant[] => {
     const policies = table.policies.filter((one) => one.command === command || one.command === 'all');
     const limit = policies.find(({ isRestrictive }) => isRestrictive);
     if (limit !== undefined) {
@@ -26,7 +26,7 @@ export function accessOf(table: Table, unsupported: UnsupportedList): Access {
   const owned = grantsOf('insert');
   if (owned.some(({ to }) => to === 'owner'))
     report(
-      'no permission checks the owner of a new row. Documents can be created by server keys, or by all users after you grant create("users"), and then the service does not check the owner.',
+      'no permission checks the owner of a new row. Documents can be created by server keys, or by all users after you grant create to users, and then the service does not check the owner.',
     );
   const whole: Access = {
     read: grantsOf('select'),
@@ -40,8 +40,8 @@ export function accessOf(table: Table, unsupported: UnsupportedList): Access {
 }
 
 function policyGrants(
-  { columns, privileges }: Table,
-  command: Command,
+  { columns, privileges }: SourceTable,
+  command: TableCommand,
   policy: Policy,
   report: (text: string) => void,
 ): Grant[] {

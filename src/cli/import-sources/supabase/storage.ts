@@ -3,11 +3,11 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { objectOf } from '../../user-records/index.js';
-import { keysOf } from '../keys.js';
+import { attributeKeys } from '../keys.js';
 import type { SourceBucket } from '../schema-types.js';
 import type { Read, SourceFile } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import { timeOf } from './columns.js';
+import { columnTime } from './columns.js';
 import { type SupabaseData, tableName } from './data.js';
 
 /** The buckets and files of Supabase's storage. */
@@ -29,7 +29,7 @@ export async function openStorage(
   const [ofBuckets, ofObjects] = [table('buckets'), table('objects')];
   const rows: ForeignRow[] = [];
   if (ofBuckets !== undefined) for await (const found of data.rows(ofBuckets)) rows.push(...found);
-  const names = keysOf(rows.map(({ id }) => String(id)));
+  const names = attributeKeys(rows.map(({ id }) => String(id)));
   for (const { name, command } of ofObjects?.policies ?? [])
     unsupported.add(
       'policy',
@@ -39,7 +39,7 @@ export async function openStorage(
     if (row.public === 't')
       unsupported.add(
         'public bucket',
-        `${row.id}: everyone could read its objects by name, but not list them. Grant read("any") if everyone may do both.`,
+        `${row.id}: everyone could read its objects by name, but not list them. Grant read to any if everyone may do both.`,
       );
   if (directory === undefined && ofObjects !== undefined) {
     let objects = 0;
@@ -106,8 +106,8 @@ async function fileOf(root: string, row: ForeignRow): Promise<Read<SourceFile>> 
     // The service replaces the separators.
     name: name ?? '',
     permissions: [],
-    createdAt: timeOf(row.created_at) ?? stats.mtime.toISOString(),
-    updatedAt: timeOf(row.updated_at) ?? stats.mtime.toISOString(),
+    createdAt: columnTime(row.created_at) ?? stats.mtime.toISOString(),
+    updatedAt: columnTime(row.updated_at) ?? stats.mtime.toISOString(),
     size: stats.size,
     mimeType: typeof metadata.mimetype === 'string' ? metadata.mimetype : 'application/octet-stream',
     // Other tags are times, or digests of parts.

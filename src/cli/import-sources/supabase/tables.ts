@@ -3,19 +3,19 @@ import type { ImportedDocument } from '#src/features/index.js';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { type Access, containerPermissions, hasOwners, itemPermissions } from '../grants.js';
 import { fittedIndexes } from '../indexes.js';
-import { isKey, keysOf } from '../keys.js';
-import type { SourceAttribute, SourceCollection } from '../schema-types.js';
+import { attributeKeys, isKey } from '../keys.js';
+import type { FileCollection, SourceAttribute } from '../schema-types.js';
 import type { Read } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import { InvalidText, isTime, losesDigits, mappedColumn, timeOf } from './columns.js';
-import { type Column, quotedName, type SupabaseData, type Table } from './data.js';
-import { accessOf } from './policies.js';
+import { columnTime, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
+import { type Column, quotedColumn, type SourceTable, type SupabaseData } from './data.js';
+import { policyAccess } from './policies.js';
 
 /** A table that is imported as a collection. */
 interface Imported {
   readonly id: string;
-  readonly table: Table;
-  readonly schema: SourceCollection;
+  readonly table: SourceTable;
+  readonly schema: FileCollection;
   documentOf(row: ForeignRow, part: 'values' | 'relationships'): Read<ImportedDocument>;
 }
 
@@ -30,7 +30,7 @@ const foreignKey = /^FOREIGN KEY \((.+?)\) REFERENCES (.+?)\((.+?)\)(.*)$/s;
 const listed = (names: string) =>
   names.split(/,\s*/).map((name) => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'));
 
-function foreignKeys({ constraints }: Table): ForeignKey[] {
+function foreignKeys({ constraints }: SourceTable): ForeignKey[] {
   return constraints.flatMap((text): ForeignKey[] => {
     const [, columns = '', target = '', targetColumns = '', rest = ''] = foreignKey.exec(text) ?? [];
     if (target === '') return [];
@@ -45,7 +45,7 @@ function foreignKeys({ constraints }: Table): ForeignKey[] {
   });
 }
 
-function keyColumns({ constraints }: Table): string[] {
+function keyColumns({ constraints }: SourceTable): string[] {
   const found = constraints.map((text) => /^PRIMARY KEY \((.+?)\)/.exec(text)?.[1]).find((text) => text !== undefined);
   return found === undefined ? [] : listed(found);
 }
@@ -63,7 +63,7 @@ function idOf(row: ForeignRow, columns: readonly string[]): string {
 export function importedTables(
   { tables: all, enums }: SupabaseData,
   schema: string,
-  chosen: readonly Table[],
+  chosen: readonly SourceTable[],
   unsupported: UnsupportedList,
 ): Imported[] {
   const withKey = chosen.filter((table) => {
@@ -71,7 +71,7 @@ export function importedTables(
     unsupported.add('table', `${table.name}: it has no primary key, so its rows have no ids.`);
     return false;
   });
-  const ids = keysOf(withKey.map(({ name }) => name));
+  const ids = attributeKeys(withKey.map(({ name }) => name));
   for (const { schema: of, name } of all)
     if (of === schema && !chosen.some((table) => table.name === name))
       unsupported.add('table', `${name}: it was not chosen.`);
@@ -82,7 +82,7 @@ export function importedTables(
 
 interface Context {
   readonly schema: string;
-  readonly withKey: readonly Table[];
+  readonly withKey: readonly SourceTable[];
   readonly ids: ReadonlyMap<string, string>;
   readonly enums: SupabaseData['enums'];
   readonly unsupported: UnsupportedList;
@@ -96,7 +96,7 @@ interface Part {
   readonly parse: (text: string) => unknown;
 }
 
-function importedTable(table: Table, id: string, context: Context): Imported {
+function importedTable(table: SourceTable, id: string, context: Context): Imported {
   const { unsupported, enums } = context;
   const report = (kind: string, text: string, count = 1) => unsupported.add(kind, `${table.name}: ${text}`, count);
   if (id !== table.name) report('name', `the collection is called ${id} here.`);
@@ -116,9 +116,9 @@ function importedTable(table: Table, id: string, context: Context): Imported {
   }
   const isId = (name: string) => primary.length === 1 && primary[0] === name;
   const columns = table.columns.filter(
-    (column) => !isTime(column) && (!isId(column.name) || relations.has(column.name)),
+    (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name)),
   );
-  const keys = keysOf(columns.map(({ name }) => name));
+  const keys = attributeKeys(columns.map(({ name }) => name));
   const parts = columns.map((column): Part => {
     const key = keys.get(column.name) ?? column.name;
     if (key !== column.name) report('name', `the column ${column.name} is called ${key} here.`);
@@ -132,12 +132,12 @@ function importedTable(table: Table, id: string, context: Context): Imported {
     return { column, key, parse: (text) => text, attribute: { key, type: 'relationship', ...ends } };
   });
   const attributes = parts.map(({ attribute }) => attribute);
-  const access = accessOf(table, unsupported);
+  const access = policyAccess(table, unsupported);
   const named = new Map(parts.map(({ column, key }) => [column.name, key]));
   const systemKey = (name: string) => {
     if (isId(name)) return '$id';
     const column = table.columns.find((one) => one.name === name);
-    if (column === undefined || !isTime(column)) return undefined;
+    if (column === undefined || !isTimeColumn(column)) return undefined;
     return name === 'created_at' ? '$createdAt' : '$updatedAt';
   };
   const indexes = fittedIndexes(
@@ -175,18 +175,18 @@ function targetOf({ target, targetColumns }: ForeignKey, { schema, withKey, ids 
 }
 
 /** Unique constraints as statements of the indexes that Postgres makes for them. */
-function uniqueStatements({ constraints, name, schema }: Table): string[] {
+function uniqueStatements({ constraints, name, schema }: SourceTable): string[] {
   return constraints.flatMap((text) => {
     const [, columns] = /^UNIQUE \((.+)\)$/.exec(text) ?? [];
     if (columns === undefined) return [];
     const key = `${name}_${listed(columns).join('_')}_key`;
-    return [`CREATE UNIQUE INDEX ${quotedName(key)} ON ${schema}.${quotedName(name)} USING btree (${columns})`];
+    return [`CREATE UNIQUE INDEX ${quotedColumn(key)} ON ${schema}.${quotedColumn(name)} USING btree (${columns})`];
   });
 }
 
 function documentOf(
   row: ForeignRow,
-  table: Table,
+  table: SourceTable,
   id: string,
   parts: readonly Part[],
   access: Access,
@@ -203,7 +203,7 @@ function documentOf(
   }
   const timeIn = (name: string) => {
     const column = table.columns.find((one) => one.name === name);
-    return column !== undefined && isTime(column) ? timeOf(row[name]) : undefined;
+    return column !== undefined && isTimeColumn(column) ? columnTime(row[name]) : undefined;
   };
   return {
     id,

@@ -4,7 +4,7 @@ import type { UnsupportedList } from '../unsupported-list.js';
 import type { SupabaseData } from './data.js';
 
 /** Reads users with their identities and authenticator apps. */
-export async function* usersOf(
+export async function* supabaseUsers(
   data: SupabaseData,
   unsupported: UnsupportedList,
 ): AsyncGenerator<UserRecordOfFile, void, undefined> {
