@@ -264,9 +264,6 @@ const readAsText = [
 const textHomes: Record<string, string> = {
   'cli/commands/bucket.ts': 'an example of a permission in a help text',
   'cli/commands/collection.ts': 'an example of a permission in a help text',
-  'cli/import-sources/pocketbase/access.ts': 'names a permission in a message',
-  'cli/import-sources/supabase/policies.ts': 'names a permission in a message',
-  'cli/import-sources/supabase/storage.ts': 'names a permission in a message',
   'contract/permissions.ts': 'the home of permissions',
   'features/events/webhooks/deliveries/samples.ts': 'writes those of a document that does not exist',
   'platform/db/collection-triggers.ts': 'an index over the permissions that allow to read, released as it is',

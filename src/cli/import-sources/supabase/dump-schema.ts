@@ -38,50 +38,10 @@ const forms = {
 
 /** Creates a reader for tables of some schemas. */
 export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
-  const tables = new Map<string, SourceTable>();
-  const enums = new Map<string, readonly string[]>();
-  const flags = { inserts: false, privileges: false };
+  const state: SchemaState = { schemas, tables: new Map(), enums: new Map(), inserts: false, privileges: false };
+  const { tables, enums } = state;
   let statement = '';
   let quote: string | undefined;
-  const named = (schema = '', table = '') => tables.get(tableName({ schema: plain(schema), name: plain(table) }));
-  const take = (sql: string): CopyStart | undefined => {
-    const copy = forms.copy.exec(sql);
-    if (copy) {
-      const [, schema = '', table = '', columns = ''] = copy;
-      return { table: tableName({ schema: plain(schema), name: plain(table) }), columns: namesOf(columns) };
-    }
-    const insert = forms.insert.exec(sql);
-    if (insert && named(insert[1], insert[2])) flags.inserts = true;
-    const table = tableStatement(sql);
-    if (table !== undefined && schemas.has(table.schema)) tables.set(tableName(table), table);
-    const type = forms.enum.exec(sql);
-    if (type) enums.set(`${type[1]}.${type[2]}`, elementsOf(type[3] ?? ''));
-    const constraint = forms.constraint.exec(sql);
-    if (constraint) named(constraint[1], constraint[2])?.constraints.push(constraint[3] ?? '');
-    const identity = forms.identity.exec(sql);
-    if (identity) {
-      const columns = named(identity[1], identity[2])?.columns;
-      const at = columns?.findIndex((column) => column.name === plain(identity[3] ?? '')) ?? -1;
-      const column = columns?.[at];
-      if (column !== undefined) columns?.splice(at, 1, { ...column, hasDefault: true });
-    }
-    const security = forms.security.exec(sql);
-    const secured = security && named(security[1], security[2]);
-    if (secured) secured.rowSecurity = true;
-    const index = forms.index.exec(sql);
-    if (index) named(index[2], index[3])?.indexes.push(index[1] ?? '');
-    const policy = forms.policy.exec(sql);
-    if (policy) named(policy[2], policy[3])?.policies.push(policyOf(policy));
-    const grant = forms.grant.exec(sql);
-    if (grant) {
-      const granted = named(grant[2], grant[3]);
-      if (granted !== undefined) flags.privileges = true;
-      for (const role of namesOf(grant[4] ?? '').flatMap(clientRoles))
-        for (const command of granted === undefined ? [] : commandsOf(grant[1] ?? ''))
-          granted?.privileges[role].add(command);
-    }
-    return undefined;
-  };
   return {
     add: (line) => {
       if (statement === '' && (line === '' || line.startsWith('--') || line.startsWith('\\'))) return undefined;
@@ -90,7 +50,7 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       if (quote !== undefined || !line.trimEnd().endsWith(';')) return undefined;
       const sql = withPlainNames(statement.trimEnd());
       statement = '';
-      return take(sql);
+      return takeStatement(state, sql);
     },
     tableOf: (one) => tables.get(one),
     tables: () => {
@@ -101,9 +61,60 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       return [...tables.values()].sort((one, other) => (tableName(one) < tableName(other) ? -1 : 1));
     },
     enums: () => enums,
-    hasInserts: () => flags.inserts,
-    hasPrivileges: () => flags.privileges,
+    hasInserts: () => state.inserts,
+    hasPrivileges: () => state.privileges,
   };
+}
+
+/** What the statements so far have defined. */
+interface SchemaState {
+  readonly schemas: ReadonlySet<string>;
+  readonly tables: Map<string, SourceTable>;
+  readonly enums: Map<string, readonly string[]>;
+  inserts: boolean;
+  privileges: boolean;
+}
+
+/** Adds a statement. Returns the table and its columns if rows follow. */
+function takeStatement(state: SchemaState, sql: string): CopyStart | undefined {
+  const { schemas, tables, enums } = state;
+  const named = (schema = '', table = '') => tables.get(tableName({ schema: plain(schema), name: plain(table) }));
+  const copy = forms.copy.exec(sql);
+  if (copy) {
+    const [, schema = '', table = '', columns = ''] = copy;
+    return { table: tableName({ schema: plain(schema), name: plain(table) }), columns: namesOf(columns) };
+  }
+  const insert = forms.insert.exec(sql);
+  if (insert && named(insert[1], insert[2])) state.inserts = true;
+  const table = tableStatement(sql);
+  if (table !== undefined && schemas.has(table.schema)) tables.set(tableName(table), table);
+  const type = forms.enum.exec(sql);
+  if (type) enums.set(`${type[1]}.${type[2]}`, elementsOf(type[3] ?? ''));
+  const constraint = forms.constraint.exec(sql);
+  if (constraint) named(constraint[1], constraint[2])?.constraints.push(constraint[3] ?? '');
+  const identity = forms.identity.exec(sql);
+  if (identity) {
+    const columns = named(identity[1], identity[2])?.columns;
+    const at = columns?.findIndex((column) => column.name === plain(identity[3] ?? '')) ?? -1;
+    const column = columns?.[at];
+    if (column !== undefined) columns?.splice(at, 1, { ...column, hasDefault: true });
+  }
+  const security = forms.security.exec(sql);
+  const secured = security && named(security[1], security[2]);
+  if (secured) secured.rowSecurity = true;
+  const index = forms.index.exec(sql);
+  if (index) named(index[2], index[3])?.indexes.push(index[1] ?? '');
+  const policy = forms.policy.exec(sql);
+  if (policy) named(policy[2], policy[3])?.policies.push(policyOf(policy));
+  const grant = forms.grant.exec(sql);
+  if (grant) {
+    const granted = named(grant[2], grant[3]);
+    if (granted !== undefined) state.privileges = true;
+    for (const role of namesOf(grant[4] ?? '').flatMap(clientRoles))
+      for (const command of granted === undefined ? [] : commandsOf(grant[1] ?? ''))
+        granted?.privileges[role].add(command);
+  }
+  return undefined;
 }
 
 /** The quote that is open after a line: `'`, `"` or the tag of a dollar quote. */

@@ -60,31 +60,32 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
     enums: reader.enums(),
     remarks,
     rows,
-    users: async function* () {
-      const related = new Map<string, Scratch>();
-      for (const name of ['identities', 'mfa_factors']) {
-        const scratch = await openScratch();
-        scratches.push(scratch);
-        related.set(name, scratch);
-        for await (const found of copiedRows(file, copies.get(`auth.${name}`)))
-          await scratch.add(found.map((row) => [String(row.user_id), JSON.stringify(row)]));
-      }
-      for await (const found of copiedRows(file, copies.get('auth.users'))) {
-        const ids = found.map((row) => String(row.id));
-        const lists = new Map<string, ReadonlyMap<string, readonly string[]>>();
-        for (const [name, scratch] of related) lists.set(name, await scratch.valuesOf(ids));
-        yield found.map((row) => ({
-          ...row,
-          ...Object.fromEntries(
-            [...lists].map(([name, list]) => [name, objectsOf([...(list.get(String(row.id)) ?? [])])]),
-          ),
-        }));
-      }
-    },
+    users: () => usersIn(file, copies, scratches),
     close: async () => {
       for (const scratch of scratches) await scratch.close();
     },
   };
+}
+
+/** Reads the users with their identities and second factors, which are elsewhere in the dump. */
+async function* usersIn(file: string, copies: ReadonlyMap<string, Copied>, scratches: Scratch[]) {
+  const related = new Map<string, Scratch>();
+  for (const name of ['identities', 'mfa_factors']) {
+    const scratch = await openScratch();
+    scratches.push(scratch);
+    related.set(name, scratch);
+    for await (const found of copiedRows(file, copies.get(`auth.${name}`)))
+      await scratch.add(found.map((row) => [String(row.user_id), JSON.stringify(row)]));
+  }
+  for await (const found of copiedRows(file, copies.get('auth.users'))) {
+    const ids = found.map((row) => String(row.id));
+    const lists = new Map<string, ReadonlyMap<string, readonly string[]>>();
+    for (const [name, scratch] of related) lists.set(name, await scratch.valuesOf(ids));
+    yield found.map((row) => ({
+      ...row,
+      ...Object.fromEntries([...lists].map(([name, list]) => [name, objectsOf([...(list.get(String(row.id)) ?? [])])])),
+    }));
+  }
 }
 
 function isEnd(bytes: Buffer): boolean {

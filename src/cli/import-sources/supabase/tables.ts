@@ -97,8 +97,8 @@ interface Part {
 }
 
 function importedTable(table: SourceTable, id: string, context: Context): Imported {
-  const { unsupported, enums } = context;
-  const report = (kind: string, text: string, count = 1) => unsupported.add(kind, `${table.name}: ${text}`, count);
+  const { unsupported } = context;
+  const report: Report = (kind, text, count = 1) => unsupported.add(kind, `${table.name}: ${text}`, count);
   if (id !== table.name) report('name', `the collection is called ${id} here.`);
   for (const name of table.generated) report('column', `the generated column ${name} has no counterpart.`);
   const primary = keyColumns(table);
@@ -119,18 +119,9 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
     (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name)),
   );
   const keys = attributeKeys(columns.map(({ name }) => name));
-  const parts = columns.map((column): Part => {
-    const key = keys.get(column.name) ?? column.name;
-    if (key !== column.name) report('name', `the column ${column.name} is called ${key} here.`);
-    const relation = relations.get(column.name);
-    if (relation === undefined) {
-      const { attribute, parse } = mappedColumn(column, enums);
-      return { column, key, parse, attribute: { key, ...attribute } };
-    }
-    const relatedCollection = targetOf(relation, context) ?? '';
-    const ends = { relatedCollection, relationType: 'manyToOne', twoWay: false, onDelete: relation.onDelete };
-    return { column, key, parse: (text) => text, attribute: { key, type: 'relationship', ...ends } };
-  });
+  const parts = columns.map((column) =>
+    partOf(column, keys.get(column.name) ?? column.name, relations, context, report),
+  );
   const attributes = parts.map(({ attribute }) => attribute);
   const access = policyAccess(table, unsupported);
   const named = new Map(parts.map(({ column, key }) => [column.name, key]));
@@ -164,6 +155,27 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
         if (part === 'values') report('number', `numbers of ${name} have more digits than a float keeps.`);
       }),
   };
+}
+
+type Report = (kind: string, text: string, count?: number) => void;
+
+/** The attribute of a column, or the relationship if it is a foreign key. */
+function partOf(
+  column: Column,
+  key: string,
+  relations: ReadonlyMap<string, ForeignKey>,
+  context: Context,
+  report: Report,
+): Part {
+  if (key !== column.name) report('name', `the column ${column.name} is called ${key} here.`);
+  const relation = relations.get(column.name);
+  if (relation === undefined) {
+    const { attribute, parse } = mappedColumn(column, context.enums);
+    return { column, key, parse, attribute: { key, ...attribute } };
+  }
+  const relatedCollection = targetOf(relation, context) ?? '';
+  const ends = { relatedCollection, relationType: 'manyToOne', twoWay: false, onDelete: relation.onDelete };
+  return { column, key, parse: (text) => text, attribute: { key, type: 'relationship', ...ends } };
 }
 
 function targetOf({ target, targetColumns }: ForeignKey, { schema, withKey, ids }: Context): string | undefined {
