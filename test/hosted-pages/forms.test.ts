@@ -97,7 +97,11 @@ test('with the second factor on, the page asks for it', async () => {
   assert.equal(browser.heading, 'Confirm that it is you');
   const pending = browser.jar.get(cookie);
   await browser.submit({ otp: '000000' });
-  assert.match(browser.message, /wrong/);
+  assert.match(browser.html, /id="otp-problem"[^>]*>This code or link is wrong/);
+  assert.doesNotMatch(browser.html, /id="recovery-problem"/);
+  await browser.submit({ otp: 'nothing', form: 'recovery' });
+  assert.match(browser.html, /<details open>[\s\S]*id="recovery-problem"[^>]*>This code or link is wrong/);
+  assert.doesNotMatch(browser.html, /id="otp-problem"/);
   const { location } = await browser.submit({ otp: anna.app.nextCode().replace(/^.../, '$& ') });
   assert.equal(location.href, success);
   assert.notEqual(browser.jar.get(cookie), pending);

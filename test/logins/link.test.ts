@@ -133,7 +133,7 @@ test("the page names its project, runs only its own scripts, and repeats only it
     const policy = page.headers.get('Content-Security-Policy') ?? '';
     const [, nonce = ''] = /script-src 'nonce-([\w-]{22})'/.exec(policy) ?? [];
     assert.match(policy, /^default-src 'none'; .*frame-ancestors 'none'; base-uri 'none'$/);
-    assert.equal(page.text.split(`nonce="${nonce}"`).length, 2);
+    assert.equal(page.text.split(`nonce="${nonce}"`).length, 3);
     assert.doesNotMatch(page.text.replaceAll(`nonce="${nonce}"`, ''), /<(script|style)(?! )|<script>alert|\{\{/);
     assert.match(page.text, /<p class="project">&lt;Shop&gt; &amp; &quot;Sons&quot;<\/p>/);
     assert.deepEqual(

@@ -169,7 +169,11 @@ export const hostedPagesApi = declare({
     pending: true,
     session: 'renews',
     limit: 'data',
-    body: z.object({ otp: otpText.default(''), challengeId: field }),
+    body: z.object({
+      otp: otpText.default(''),
+      challengeId: field,
+      form: z.enum(['code', 'recovery']).default('code'),
+    }),
     errors: [],
     carriesOut: ['account.createMfaChallenge', 'account.updateMfaChallenge'],
   },

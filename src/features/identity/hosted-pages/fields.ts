@@ -1,10 +1,7 @@
 import type { Runtime } from '#src/platform/index.js';
 import type { PageName } from './places.js';
-import type { FieldName, Problem } from './problem.js';
+import type { FieldId, KeptInput, Problem } from './problem.js';
 import type { PageTexts } from './texts/en.js';
-
-/** Input that a refused form shows again. Passwords and codes are typed anew. */
-export type KeptInput = Readonly<Partial<Record<'name' | 'email' | 'phone', string>>>;
 
 /** The fields of a page, in their order, by the placeholders of its template. */
 const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
@@ -21,8 +18,9 @@ const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
 type Placeholder = keyof typeof kinds;
 
 interface FieldKind {
-  readonly id: string;
-  readonly name: FieldName;
+  readonly id: FieldId;
+  /** The name of its input. */
+  readonly name: string;
   readonly label: keyof PageTexts;
   /** Attributes of a plain field; a password field has its own template. */
   readonly input?: {
@@ -85,14 +83,14 @@ export async function renderFields(
   { name: page, texts, typed, problem, link, passwordLength }: FieldsOfPage,
 ): Promise<Record<string, string>> {
   const shown = fieldsOf[page] ?? [];
-  const wrong = shown.find((one) => kinds[one].name === problem?.field);
+  const wrong = shown.find((one) => kinds[one].id === problem?.field);
   const empty = shown.find((one) => !Object.hasOwn(typed, kinds[one].name));
   const rendered = shown.map(async (placeholder) => {
     const { id, name, label, ...kind }: FieldKind = kinds[placeholder];
     const values = {
       id,
       label: texts[label],
-      problem: problem?.field === name ? problem.text : '',
+      problem: problem?.field === id ? problem.text : '',
       focus: placeholder === (wrong ?? empty) ? 'yes' : '',
     };
     const value = Object.hasOwn(typed, name) ? typed[name as keyof KeptInput] : '';

@@ -10,8 +10,8 @@ import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import { hostedPagesApi, pageQuery } from './api.js';
 import { createLogos } from './branding/logos.js';
-import type { KeptInput } from './fields.js';
 import { type PageName, pageAt } from './places.js';
+import type { KeptInput } from './problem.js';
 import { createViews, type ShowPage } from './service.js';
 
 export { hostedErrorAddress } from './places.js';
@@ -95,7 +95,7 @@ function shownAgain(deps: Deps, operation: Operation): Operation {
   return { ...operation, handle };
 }
 
-type RefusedCall = Submission & { readonly body: KeptInput };
+type RefusedCall = Submission & { readonly body: KeptInput & { readonly form?: string } };
 
 async function showRefused({ config, show }: Deps, call: RefusedCall, failure: Failure): Promise<void> {
   const { project, query, body, request } = call;
@@ -105,12 +105,14 @@ async function showRefused({ config, show }: Deps, call: RefusedCall, failure: F
   const name = pageAt(config.baseUrl, address);
   const given = pageQuery.safeParse(Object.fromEntries(address.searchParams));
   if (name === undefined || !given.success) return;
-  const { name: typedName, email, phone } = body;
+  const { name: typedName, email, phone, form } = body;
   const typed = Object.fromEntries(
     Object.entries({ name: typedName, email, phone }).filter(([, value]) => value !== undefined && value !== ''),
   );
   const place = { ...given.data, project: project.id, success: query.success };
-  request.browser.showErrorAs(await show(name, place, request.locale, { failure, typed }));
+  request.browser.showErrorAs(
+    await show(name, place, request.locale, { failure, typed, isRecovery: form === 'recovery' }),
+  );
 }
 
 async function signUp(deps: Deps, call: Handled<'signUp'>) {

@@ -2,20 +2,32 @@ import type { Failure } from '#src/contract/errors.js';
 import type { PageName } from './places.js';
 import type { PageTexts } from './texts/en.js';
 
-/** Fields of the forms, by the names of their inputs. */
-export type FieldName = 'name' | 'email' | 'phone' | 'password' | 'secret' | 'otp';
+/** Fields of the forms, by their ids. */
+export type FieldId = 'name' | 'email' | 'phone' | 'password' | 'code' | 'otp' | 'recovery';
 
 /** A problem that a page shows: beside a field, or above the form. */
 export interface Problem {
-  readonly field?: FieldName | undefined;
+  readonly field?: FieldId | undefined;
   readonly text: string;
 }
+
+/** A form that was refused. */
+export interface Refusal {
+  readonly failure: Failure;
+  /** Input that is shown again. Passwords and codes are typed anew. */
+  readonly typed: KeptInput;
+  /** True for the form that takes a recovery code. */
+  readonly isRecovery: boolean;
+}
+
+/** Input that a refused form shows again. */
+export type KeptInput = Readonly<Partial<Record<'name' | 'email' | 'phone', string>>>;
 
 /** Pages that a login at another site returns to. */
 const arrivals: readonly PageName[] = ['sign-in', 'failed'];
 /** Pages on which a user types a code. */
 const codePages: readonly PageName[] = ['code', 'second-factor'];
-const typedFields: readonly string[] = ['name', 'email', 'phone', 'password'] satisfies FieldName[];
+const typedFields: readonly string[] = ['name', 'email', 'phone', 'password'] satisfies FieldId[];
 
 /** The problem for an error in the address of a page, such as of a login at another site. */
 export function problemOfType(name: PageName, type: string, texts: PageTexts): Problem | undefined {
@@ -27,19 +39,22 @@ export function problemOfType(name: PageName, type: string, texts: PageTexts): P
 }
 
 /** The problem of a form that was refused, at the field that has to be corrected. */
-export function problemOfForm(name: PageName, failure: Failure, texts: PageTexts, passwordLength: number): Problem {
-  const { type, detail, problems } = failure;
+export function problemOfForm(name: PageName, refusal: Refusal, texts: PageTexts, passwordLength: number): Problem {
+  const { type, detail, problems } = refusal.failure;
   if (type === 'user_already_exists') return { field: 'email', text: texts.user_already_exists };
   if (type === 'password_policy_violation') {
     const text = textOf(`password_${detail ?? ''}`, texts, texts.password_policy_violation);
     return { field: 'password', text: text.replace('{count}', String(passwordLength)) };
   }
   if (type === 'user_invalid_token' && codePages.includes(name))
-    return { field: name === 'code' ? 'secret' : 'otp', text: texts.user_invalid_token };
+    return {
+      field: name === 'code' ? 'code' : refusal.isRecovery ? 'recovery' : 'otp',
+      text: texts.user_invalid_token,
+    };
   const [problem] = problems;
   const param = problem !== undefined && 'name' in problem ? problem.name : '';
   if (type === 'general_argument_invalid' && typedFields.includes(param))
-    return { field: param as FieldName, text: textOf(`${param}_invalid`, texts) };
+    return { field: param as FieldId, text: textOf(`${param}_invalid`, texts) };
   return problemOfType(name, type, texts) ?? { text: texts.failed };
 }
 

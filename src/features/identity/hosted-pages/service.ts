@@ -4,7 +4,8 @@ import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import type { Logos } from './branding/logos.js';
 import type { PageName } from './places.js';
-import { createPageView, type PageQuery, type Refusal } from './view.js';
+import type { Refusal } from './problem.js';
+import { createPageView, type PageQuery } from './view.js';
 
 interface Deps {
   readonly projects: Projects;

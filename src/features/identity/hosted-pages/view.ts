@@ -1,15 +1,14 @@
 import type { HtmlPage } from '#src/contract/browser.js';
-import type { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { OfferedProvider } from '../providers/index.js';
-import { type KeptInput, renderFields } from './fields.js';
+import { renderFields } from './fields.js';
 import { lookOf } from './look.js';
 import { type PageName, pageHeadings } from './places.js';
-import { problemOfForm, problemOfType } from './problem.js';
+import { problemOfForm, problemOfType, type Refusal } from './problem.js';
 import type { PageTexts } from './texts/en.js';
 import { textsFor } from './texts/texts.js';
 
@@ -26,12 +25,6 @@ export interface PageQuery {
   readonly factors: string;
   readonly teamId: string;
   readonly membershipId: string;
-}
-
-/** A form that was refused, with the input that is shown again. */
-export interface Refusal {
-  readonly failure: Failure;
-  readonly typed: KeptInput;
 }
 
 /** Input to render a page. */
@@ -92,7 +85,7 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
   const problem =
     refusal === undefined
       ? problemOfType(name, query.error, texts)
-      : problemOfForm(name, refusal.failure, texts, passwordLength);
+      : problemOfForm(name, refusal, texts, passwordLength);
   const places = placesOf(deps, shown);
   const typed = refusal?.typed ?? {};
   const fields = await renderFields(pages, { name, texts, typed, problem, link: places.link, passwordLength });
@@ -114,7 +107,7 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
     teamId: query.teamId,
     membershipId: query.membershipId,
     ...waysOf(project, hasSms),
-    ...factorsOf(query, hasSms),
+    ...factorsOf(query, hasSms, problem?.field === 'recovery'),
   };
   return pages.render(`hosted/${name}`, values, {
     layout: 'hosted/layout',
@@ -172,7 +165,11 @@ function waysOf({ settings }: Project, hasSms: boolean): Readonly<Record<string,
 }
 
 /** Second factors that the page offers: those of the user, or all if the address does not name them. */
-function factorsOf({ factors, challengeId }: PageQuery, hasSms: boolean): Readonly<Record<string, string>> {
+function factorsOf(
+  { factors, challengeId }: PageQuery,
+  hasSms: boolean,
+  isRecoveryOpen: boolean,
+): Readonly<Record<string, string>> {
   const has = (factor: string) => factors === '' || factors.split(',').includes(factor);
   const takesOtp = challengeId !== '' || has('totp');
   return {
@@ -182,5 +179,7 @@ function factorsOf({ factors, challengeId }: PageQuery, hasSms: boolean): Readon
     // Without a field, sending a code is the first step.
     channelButton: takesOtp ? '' : 'main',
     takesRecovery: shownIf(has('recoverycode')),
+    recoveryClosed: shownIf(has('recoverycode') && !isRecoveryOpen),
+    recoveryOpen: shownIf(has('recoverycode') && isRecoveryOpen),
   };
 }
