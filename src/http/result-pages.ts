@@ -14,7 +14,7 @@ export interface ResultPages {
   unshown(context: RequestContext, failure: Failure): HtmlPage | undefined;
   /** The page for an error; undefined if the caller did not ask for HTML. */
   failed(context: RequestContext): URL | undefined;
-  /** The address that leads to a page and tells it of an error. It goes into the history of the browser, so it has no secrets. */
+  /** Address of a page that shows an error. Browsers keep it in their history, so it contains no secrets. */
   errorAddress(page: URL, failure: Failure): string;
   /** The page for a successful login; undefined if the caller did not ask for HTML. */
   done(context: RequestContext): URL | undefined;

@@ -9,7 +9,7 @@ const explanations: Readonly<Record<number, string>> = {
 };
 const otherwise = 'The address is incomplete or not valid. Go back to the application and try again.';
 
-/** What a developer can do, by the type of the error. */
+/** Advice for developers by type of error. */
 const fixes: Readonly<Record<string, string>> = {
   project_not_found: 'Set the parameter project of the address to an id that “svc project list” shows.',
   general_argument_invalid:

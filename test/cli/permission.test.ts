@@ -1,4 +1,4 @@
-// `svc permission explain`: what a user may do, why, and that REST agrees.
+// svc permission explain: allowed actions of a user with reasons, compared with REST.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { install } from '../harness/cli.js';

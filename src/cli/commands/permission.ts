@@ -13,7 +13,7 @@ interface Grants {
   /** Permissions of the document; undefined if none was named. */
   readonly document: readonly string[] | undefined;
   readonly documentSecurity: boolean;
-  /** Why nobody but server keys and operators may do anything; undefined if the permissions decide. */
+  /** Reason for refusing everybody except server keys and operators; undefined if the permissions decide. */
   readonly closed: string | undefined;
 }
 
@@ -109,7 +109,7 @@ function grantIn(permissions: readonly string[], action: PermissionAction, roles
   return permissions.find((permission) => allows([permission], action, roles));
 }
 
-/** The roles to which a list grants the action. */
+/** Roles that a list grants the action to. */
 function holders(permissions: readonly string[], action: PermissionAction): string[] {
   const start = `${action}("`;
   return permissions.filter((one) => one.startsWith(start)).map((one) => one.slice(start.length, -2));

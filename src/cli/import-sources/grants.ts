@@ -1,4 +1,4 @@
-/** A group of callers to which a rule of the source gives access. */
+/** A group of callers with access by a rule of the source. */
 export type Grant =
   | { readonly to: 'any' | 'guests' | 'users' }
   | { readonly to: 'label'; readonly label: string }
@@ -20,7 +20,7 @@ function covers(one: Grant, other: Grant): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Grants to callers that are in a group of both lists. Two groups of which neither contains the other have none in common. */
+/** Grants to callers that both lists include. Groups overlap only if one contains the other. */
 export function inBoth(one: readonly Grant[], other: readonly Grant[]): Grant[] {
   const within = (some: readonly Grant[], all: readonly Grant[]) =>
     some.filter((grant) => all.some((each) => covers(each, grant)));

@@ -1,6 +1,6 @@
 import type { Unsupported } from './source.js';
 
-/** Collects what is not imported. Equal entries are counted. */
+/** Collects parts that are not imported, and counts equal entries. */
 export interface UnsupportedList {
   add(kind: string, reason: string, count?: number): void;
   all(): readonly Unsupported[];

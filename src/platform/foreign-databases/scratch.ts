@@ -6,7 +6,7 @@ import sqlite3 from 'sqlite3';
 /** Texts by key in a temporary file, for lookups that would need too much memory. */
 export interface Scratch {
   add(entries: readonly (readonly [key: string, value: string])[]): Promise<void>;
-  /** Values by key in the order in which they were added. */
+  /** Values by key, oldest first. */
   valuesOf(keys: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
   close(): Promise<void>;
 }

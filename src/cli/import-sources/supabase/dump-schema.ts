@@ -66,7 +66,7 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
   };
 }
 
-/** What the statements so far have defined. */
+/** Definitions of the statements read so far. */
 interface SchemaState {
   readonly schemas: ReadonlySet<string>;
   readonly tables: Map<string, SourceTable>;

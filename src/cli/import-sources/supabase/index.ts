@@ -9,7 +9,7 @@ import { openStorage } from './storage.js';
 import { importedTables } from './tables.js';
 import { supabaseUsers } from './users.js';
 
-/** What is imported, and where to. */
+/** Source and target of an import. */
 interface Target {
   readonly projectId: string;
   /** The id of the database for the collections. */

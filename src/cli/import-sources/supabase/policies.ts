@@ -71,7 +71,7 @@ interface Mapped {
   readonly left: readonly string[];
 }
 
-/** Maps an expression for the clients whom the policy applies to. */
+/** Maps an expression for the clients of a policy. */
 function mappedExpression(text: string, clients: readonly ClientRole[], columns: ReadonlySet<string>): Mapped {
   const plain = simplified(text);
   const either = divided(plain, 'OR');

@@ -59,7 +59,7 @@ function idOf(row: ForeignRow, columns: readonly string[]): string {
   return isKey(joined) ? joined : createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32);
 }
 
-/** Maps tables of a schema to collections. What has no counterpart is added to the list. */
+/** Maps tables of a schema to collections. Adds parts without a counterpart to the list. */
 export function importedTables(
   { tables: all, enums }: SupabaseData,
   schema: string,

@@ -81,7 +81,7 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' 
   return { operations: operations.map((operation) => shownAgain(deps, operation)), logos };
 }
 
-/** The operation of a form with its errors shown on the form's page, with what the user has typed. */
+/** Wraps the operation of a form: a refusal shows the page of the form again and keeps the input of the user. */
 function shownAgain(deps: Deps, operation: Operation): Operation {
   if (operation.declaration.form !== true) return operation;
   const handle: Operation['handle'] = async (call) => {

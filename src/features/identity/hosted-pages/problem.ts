@@ -14,7 +14,7 @@ export interface Problem {
 /** A form that was refused. */
 export interface Refusal {
   readonly failure: Failure;
-  /** Input that is shown again. Passwords and codes are typed anew. */
+  /** Kept input. Passwords and codes have to be typed again. */
   readonly typed: KeptInput;
   /** True for the form that takes a recovery code. */
   readonly isRecovery: boolean;
