@@ -132,7 +132,7 @@ async function appwrite({ name, isTable, more, author }: Version): Promise<Serve
       'identities',
       [{ $id: 'i', userId: 'crypt', provider: 'google', providerUid: 'g', providerEmail: 'g@mail.example' }],
     ],
-    '/teams': () => ['teams', [{ $id: 'crew', ...times, name: 'Crew', total: 1, prefs: {} }]],
+    '/teams': () => ['teams', [{ $id: 'crew', ...times, name: 'Crew', total: 1, prefs: { motto: 'ahoy' } }]],
     '/teams/crew/memberships': () => ['memberships', [member('crypt', true), member('fire', false)]],
     '/databases': () => ['databases', isTable ? [] : [{ $id: 'blog', name: 'Blog', ...times, enabled: true }]],
     ...(isTable
@@ -246,7 +246,7 @@ for (const version of versions)
           unsupported.map(({ kind, count }) => `${kind}: ${count}`).sort(),
           [
             ...['authenticator apps: 1', 'functions: 2', 'identities at google: 1', 'messaging topics: 1'],
-            ...['password hashes (scrypt): 1', 'uploads to pictures: 1'],
+            ...['password hashes (scrypt): 1', 'preferences of teams: 1', 'uploads to pictures: 1'],
             version.name === '1.9' ? 'webhooks: 1' : 'webhooks: 0',
             ...(version.more.length > 0 ? ['attribute blog/posts/spot: 1'] : []),
           ].sort(),

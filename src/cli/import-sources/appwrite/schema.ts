@@ -49,6 +49,13 @@ async function listOf(
 /** Reads teams, databases, collections, buckets and webhooks. Adds what cannot be imported to `left`. */
 export async function readSchema(client: ApiClient, projectId: string, left: Unsupported[]): Promise<SourceSchema> {
   const teams = await listOf(client, '/teams', 'teams', 'teams', left);
+  const withPrefs = teams.filter(({ prefs }) => Object.keys(prefs ?? {}).length > 0).length;
+  if (withPrefs > 0)
+    left.push({
+      kind: 'preferences of teams',
+      count: withPrefs,
+      reason: 'Teams are imported without them. Set them with PUT /teams/{id}/prefs.',
+    });
   const { databases, tablesDB } = await readDatabases(client, left);
   const collections: Json[] = [];
   const tables: Json[] = [];
