@@ -73,8 +73,8 @@ const layout = { layout: 'mailbox/layout' } as const;
 type Deps = Pick<Runtime, 'config' | 'db' | 'pages'> & Pick<Features['courier'], 'mailbox' | 'mailboxAccess'>;
 
 /**
- * The mailbox in a browser, for developers who have no mail server. It shows the messages of all users, so it is served to this machine
- * only, and to browsers that have redeemed a link of the operator.
+ * Mailbox in a browser, for developers without a mail server. It shows the messages of all users, so only browsers on this machine that
+ * have redeemed a link of the operator can open it.
  */
 export function createMailboxPage(
   { config, db, pages }: Pick<Runtime, 'config' | 'db' | 'pages'>,

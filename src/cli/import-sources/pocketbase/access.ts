@@ -12,7 +12,7 @@ export interface UserGroups {
 }
 
 /**
- * The groups that users of the auth collections belong to. If nobody can sign up in PocketBase, rules for all users do not become the role
+ * Groups of the users of auth collections. If sign-up is closed in PocketBase, rules for all users do not become the role
  * `users`, because sign-up is open in a project: they become labels, which only server keys give.
  */
 export function userGroups(collections: readonly PocketBaseCollection[]): UserGroups {
@@ -76,7 +76,7 @@ export function ruleAccess(
   return access;
 }
 
-/** True if users can read and change their own record, and nobody else can read it. */
+/** True if only the user of a record can read and change it. */
 export function isPrivate({ read, update }: Access): boolean {
   const isOwn = (grants: readonly Grant[]) =>
     grants.length === 1 && grants[0]?.to === 'owner' && grants[0].member === 'id';

@@ -50,7 +50,7 @@ function keyColumns({ constraints }: SourceTable): string[] {
   return found === undefined ? [] : listed(found);
 }
 
-/** The id of a row: its primary key. Of several columns the texts are joined; what is no valid id then is replaced by a digest. */
+/** Id of a row: its primary key. The texts of several columns are joined. A digest replaces an invalid id. */
 function idOf(row: ForeignRow, columns: readonly string[]): string {
   const texts = columns.map((name) => String(row[name]));
   const [only = ''] = texts;

@@ -6,7 +6,7 @@ const linkSeconds = 600;
 /** Lifetime of an opened mailbox in a browser, in seconds. */
 export const mailboxSeconds = 43_200;
 
-/** Access to the mailbox in a browser for the operator, who has the master key. Tokens are signed, so the command needs no server. */
+/** Access of the operator to the mailbox in a browser. Tokens are signed with a derived master key, so the command needs no server. */
 export interface MailboxAccess {
   /** A token for one link, which expires after ten minutes. */
   issue(): string;
