@@ -190,7 +190,13 @@ module.exports = {
       'facts-only-in-assets',
       'Flags, codes and names of countries are for applications; the service itself needs none.',
       { pathNot: '^src/features/assets/' },
-      { path: packages('qr', 'country-flag-icons', 'countries-list', 'cldr-core') },
+      { path: packages('country-flag-icons', 'countries-list', 'cldr-core') },
+    ),
+    rule(
+      'qr-only-in-qr-code',
+      'One file encodes QR codes, for pictures and for pages.',
+      { pathNot: '^src/platform/images/qr-code[.]ts$' },
+      { path: packages('qr') },
     ),
     rule(
       'busboy-only-in-upload',
@@ -209,7 +215,7 @@ module.exports = {
       'Most starts do not need them. Loaded by import(), or by require() within a unit of work, they cost time and memory only when used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp', '@fastify/busboy', 'file-type')}|^src/platform/crypto/foreign-hashes/verify|^src/graphql/engine|^src/features/assets/(locale/service|avatars/drawings/(flag|qr))|^src/platform/outbound/egress-client|^src/platform/file-store/s3|^src/platform/tracing/sdk|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp', '@fastify/busboy', 'file-type')}|^src/platform/crypto/foreign-hashes/verify|^src/graphql/engine|^src/features/assets/(locale/service|avatars/drawings/flag)|^src/platform/outbound/egress-client|^src/platform/file-store/s3|^src/platform/tracing/sdk|^src/platform/images/(pipeline|qr-code)|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for code first needed inside a unit of work, which cannot wait for an import.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

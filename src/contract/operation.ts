@@ -131,6 +131,8 @@ export interface Declaration {
   readonly streams?: true;
   /** The handler may return an `HtmlPage` instead of the JSON reply, for a browser that opens the address. */
   readonly orPage?: true;
+  /** The handler of a page may return a `Redirect` instead (302). */
+  readonly orRedirect?: true;
   /** JSON replies of other statuses that are not the error envelope. */
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those implied by auth, limit and validation. */
@@ -222,7 +224,7 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
       : D['reply'] extends { readonly kind: 'page'; readonly otherwise: infer S extends z.ZodType }
         ? HtmlPage | z.input<S>
         : D['reply'] extends { readonly kind: 'page' }
-          ? HtmlPage
+          ? HtmlPage | (D extends { readonly orRedirect: true } ? Redirect : never)
           : D['reply'] extends { readonly kind: 'image' }
             ? Image
             : D['reply'] extends { readonly kind: 'file' }

@@ -135,7 +135,8 @@ async function identify(deps: Deps, context: RequestContext, project: Project, p
   if (key !== undefined) return serverKeys.authenticate(project, key);
   if (session === undefined) return guest;
   const { form, reply, auth } = context.operation?.declaration ?? {};
-  if (via === 'cookie') {
+  // A page with `orRedirect` only shows the caller's account; no other site can read or frame it.
+  if (via === 'cookie' && context.operation?.declaration.orRedirect !== true) {
     const isOpened = form === true || reply?.kind === 'redirect';
     if (!isOpened) origins.requireOwn(context, header(deps, context, 'project') !== undefined);
     else if (!(form ? origins.isOwnForm(context) : origins.isOwnNavigation(context))) return guest;

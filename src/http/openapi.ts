@@ -225,11 +225,14 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
       ...(reply.kind === 'redirect' && declaration.orPage === true
         ? {
             200: {
-              description: 'A page with a form that leads there by itself',
+              description: 'A page instead',
               headers: headerRefs,
               content: { 'text/html': { schema: { type: 'string' } } },
             },
           }
+        : {}),
+      ...(declaration.orRedirect
+        ? { 302: { description: 'Leads to another page', headers: { ...headerRefs, ...locationHeader } } }
         : {}),
       ...(reply.kind === 'redirect' && reply.otherwise !== undefined
         ? {

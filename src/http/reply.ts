@@ -85,14 +85,13 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       response.set('Content-Type', reply.contentType);
       response.body = [String(value)];
       break;
-    case 'page': {
-      if (!isPage(value)) {
-        writeJson(response, value);
-        break;
-      }
-      writePage(response, value);
+    case 'page':
+      if (value instanceof Redirect) {
+        ctx.status = 302;
+        writeRedirect(response, value);
+      } else if (isPage(value)) writePage(response, value);
+      else writeJson(response, value);
       break;
-    }
     case 'image': {
       const { type, content } = value as Image;
       // Koa writes binary content.
@@ -102,8 +101,7 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
     }
     case 'redirect':
       if (value instanceof Redirect) {
-        response.set('Location', value.location);
-        response.body = [];
+        writeRedirect(response, value);
         break;
       }
       if (isPage(value)) {
@@ -141,6 +139,11 @@ export function writePage(response: RequestContext['response'], page: HtmlPage):
   // With `no-referrer` browsers also hide the origin of a form, which is needed to detect foreign forms.
   if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
   response.body = [page.html];
+}
+
+function writeRedirect(response: RequestContext['response'], { location }: Redirect): void {
+  response.set('Location', location);
+  response.body = [];
 }
 
 function writeJson(response: RequestContext['response'], value: unknown): void {

@@ -53,9 +53,15 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
     get heading(): string {
       return decoded(/<h1>([^<]*)</.exec(page.html)?.[1] ?? '');
     },
+    /** Opens an address and follows redirects within the service. */
     open: async (address: string | URL) => {
-      const url = new URL(address, page.url);
-      const response = await fetchOnce(url, { headers: { Accept: 'text/html' } });
+      let url = new URL(address, page.url);
+      let response = await fetchOnce(url, { headers: { Accept: 'text/html' } });
+      for (let location = response.headers.get('Location'); location?.startsWith(base); ) {
+        url = new URL(location);
+        response = await fetchOnce(url, { headers: { Accept: 'text/html' } });
+        location = response.headers.get('Location');
+      }
       page = { url, html: await response.text(), headers: response.headers };
       assert.equal(response.status, 200, `${url} ${page.html}`);
       return browser;
@@ -76,16 +82,16 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
           Referer: page.url.href,
           ...further,
         },
-        body: new URLSearchParams([
-          ...hidden.map(([, name = '', value = '']): [string, string] => [name, decoded(value)]),
-          ...Object.entries(fields),
-        ]),
+        body: new URLSearchParams({
+          ...Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, decoded(value)])),
+          ...fields,
+        }),
       });
       const location = new URL(response.headers.get('Location') ?? url, url);
       if (response.status === 302 && location.origin === base)
         return { response, location, ...(await browser.open(location)) };
-      // A refused form is shown again in the answer.
-      if (response.status >= 400) page = { url, html: await response.text(), headers: response.headers };
+      // A refused form is shown again in the answer, and some forms are answered with a page.
+      if (response.status !== 302) page = { url, html: await response.text(), headers: response.headers };
       return { response, location };
     },
   };

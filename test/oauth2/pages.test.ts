@@ -45,6 +45,17 @@ test('a login without a page of the application ends on the page that says so, w
   assert.equal(visited.end.location, `${pages}done?project=main`);
 });
 
+test('the account page lists the identity, and unlinks it', async () => {
+  idp.user = aSomebody();
+  const page = await shown(await visit(startUrl('sessions', 'corp', {})));
+  await page.open('/v1/auth/account?project=main');
+  const listed = new RegExp(`Corp</span><small class="hint">${idp.user.email}<`, 'i');
+  assert.match(page.html, listed);
+  await page.submit({}, {}, 'account-identity');
+  assert.equal(page.message, 'Saved.');
+  assert.doesNotMatch(page.html, listed);
+});
+
 test('the token flow without a page stays JSON, as only a program can use it', async () => {
   idp.user = aSomebody();
   const { end } = await visit(startUrl('tokens', 'corp', {}));

@@ -11,6 +11,7 @@ import { avatarsApi, encodingOf } from './api.js';
 import { drawInitials } from './drawings/initials.js';
 import { drawBrowser, drawCard } from './drawings/mark.js';
 import { browserNames, cardNames } from './drawings/names.js';
+import { drawQR } from './drawings/qr.js';
 import { sizeOf } from './drawings/svg.js';
 
 /** Response options of an image. */
@@ -28,7 +29,7 @@ interface Deps extends Pick<Runtime, 'images'> {
 /** Images of initials, QR codes, flags, browsers and credit cards, drawn on request. */
 export function createAvatars({ images }: Pick<Runtime, 'images'>) {
   const flags = lazy(() => import('./drawings/flag.js'));
-  const codes = lazy(() => import('./drawings/qr.js'));
+  const codes = lazy(() => import('#src/platform/images/qr-code.js'));
   const { keptBytes, keptEntries, keptLargest } = drawingLimits;
   const kept = new Lru<Buffer>({ bytes: keptBytes, entries: keptEntries, largest: keptLargest });
   const deps: Deps = { images, kept };
@@ -56,9 +57,9 @@ export function createAvatars({ images }: Pick<Runtime, 'images'>) {
       return shown(deps, call, drawing, { name: 'initials', isPrivate: query.name === '' });
     },
     getQR: async (call) => {
-      const { drawQR } = await codes.get();
+      const { qrCode } = await codes.get();
       const { text, size, margin, download } = call.query;
-      return shown(deps, call, drawQR(text, size, margin), { name: 'qr', isInline: !download });
+      return shown(deps, call, drawQR(qrCode(text), size, margin), { name: 'qr', isInline: !download });
     },
   });
   return { operations };

@@ -1,56 +1,10 @@
 import { z } from 'zod';
-import { bodySizes } from '#src/contract/limits.js';
-import { declare, image, page, redirect } from '#src/contract/operation.js';
+import { declare, image, redirect } from '#src/contract/operation.js';
 import { visibleText } from '#src/contract/shapes.js';
 import { otpText } from '#src/contract/typed-secret.js';
+import { field, login, pageQuery, place, post, shown, view } from './declarations.js';
 
-const url = z.string().max(2048);
-/** Query parameters that every page passes on. */
-const place = {
-  project: z.string().max(36).default(''),
-  success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
-} as const;
-/** Query parameters of the pages. */
-export const pageQuery = z.object({
-  ...place,
-  error: z.string().max(64).catch('').meta({ description: 'What went wrong before: the type of an error' }),
-  notice: z
-    .enum(['sent', 'sentSms', 'sentCode', 'changed', 'registered', 'signedOut', 'joined', 'addressRemoved', ''])
-    .catch(''),
-  by: z.enum(['email', 'phone']).catch('email').meta({ description: 'How a code was sent' }),
-  userId: z.string().max(64).default(''),
-  secret: z.string().max(256).default(''),
-  challengeId: z.string().max(36).default(''),
-  factors: z.string().max(64).default('').meta({ description: 'The second factors of the user, with commas' }),
-  teamId: z.string().max(36).default(''),
-  membershipId: z.string().max(36).default(''),
-});
-
-// Pages ignore session cookies: they are the same for all visitors.
-const shown = {
-  tag: 'pages',
-  method: 'GET',
-  project: false,
-  auth: ['guest'],
-  limit: 'none',
-  query: pageQuery,
-} as const;
-const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
 const imageSeconds = 86_400;
-
-const field = z.string().max(1024).default('');
-const post = {
-  tag: 'pages',
-  method: 'POST',
-  auth: ['guest', 'user'],
-  jwt: false,
-  form: true,
-  bodyBytes: bodySizes.account,
-  query: z.object({ ...place, failure: url.default('') }),
-  status: 302,
-  reply: redirect,
-} as const;
-const login = { ...post, session: 'renews', limit: 'login' } as const;
 
 /** The hosted login pages and their forms. A refused form is answered with its page, which shows the error. */
 export const hostedPagesApi = declare({

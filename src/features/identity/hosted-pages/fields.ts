@@ -13,6 +13,12 @@ const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
   'second-factor': ['otpField', 'recoveryField'],
   recovery: ['emailField'],
   reset: ['newPasswordField'],
+  'account-name': ['ownNameField'],
+  'account-email': ['emailField', 'currentField', 'newPasswordField'],
+  'account-phone': ['phoneField', 'currentField'],
+  'account-phone-code': ['codeField'],
+  'account-password': ['currentField', 'newPasswordField'],
+  'account-authenticator': ['otpField'],
 };
 
 type Placeholder = keyof typeof kinds;
@@ -43,6 +49,12 @@ const kinds = {
     label: 'name',
     input: { type: 'text', inputmode: 'text', autocomplete: 'name', maxlength: '128', required: '' },
   },
+  ownNameField: {
+    id: 'name',
+    name: 'name',
+    label: 'nameLabel',
+    input: { type: 'text', inputmode: 'text', autocomplete: 'name', maxlength: '128' },
+  },
   emailField: {
     id: 'email',
     name: 'email',
@@ -63,6 +75,7 @@ const kinds = {
     label: 'recoveryCode',
     input: { type: 'text', inputmode: 'text', autocomplete: 'off', maxlength: secretLength },
   },
+  currentField: { id: 'current', name: 'current', label: 'currentPassword', autocomplete: 'current-password' },
   passwordField: { id: 'password', name: 'password', label: 'password', autocomplete: 'current-password' },
   newPasswordField: { id: 'password', name: 'password', label: 'newPassword', autocomplete: 'new-password' },
 } as const satisfies Readonly<Record<string, FieldKind>>;
@@ -99,7 +112,8 @@ export async function renderFields(
         ? await pages.fragment('fields/password', {
             ...values,
             autocomplete: kind.autocomplete ?? '',
-            forgotten: placeholder === 'passwordField' ? texts.forgotten : '',
+            name,
+            forgotten: kind.autocomplete === 'current-password' ? texts.forgotten : '',
             link,
             hint:
               placeholder === 'newPasswordField' ? texts.passwordHint.replace('{count}', String(passwordLength)) : '',

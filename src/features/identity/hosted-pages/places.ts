@@ -21,10 +21,24 @@ export const pageHeadings = {
   failed: 'failed-page',
   done: 'done',
   'sign-out': 'sign-out',
+  account: 'account',
+  'account-name': 'account-name',
+  'account-email': 'account-email',
+  'account-phone': 'account-phone',
+  'account-phone-code': 'account-phone-code',
+  'account-password': 'account-password',
+  'account-authenticator': 'account-authenticator',
+  'account-codes': 'account-codes',
+  'account-delete': 'account-delete',
 } as const satisfies Readonly<Record<string, keyof PageTexts>>;
 
 /** A hosted page. */
 export type PageName = keyof typeof pageHeadings;
+
+/** True for pages that show the account of the user. */
+export function isAccountPage(name: PageName): boolean {
+  return name === 'account' || name.startsWith('account-');
+}
 
 /** The hosted page at an address; undefined for any other address. */
 export function pageAt(baseUrl: string, address: URL): PageName | undefined {

@@ -1,9 +1,9 @@
 import type { Failure } from '#src/contract/errors.js';
-import type { PageName } from './places.js';
+import { isAccountPage, type PageName } from './places.js';
 import type { PageTexts } from './texts/en.js';
 
 /** Fields of the forms, by their ids. */
-export type FieldId = 'name' | 'email' | 'phone' | 'password' | 'code' | 'otp' | 'recovery';
+export type FieldId = 'name' | 'email' | 'phone' | 'password' | 'current' | 'code' | 'otp' | 'recovery';
 
 /** A problem that a page shows: beside a field, or above the form. */
 export interface Problem {
@@ -25,8 +25,13 @@ export type KeptInput = Readonly<Partial<Record<'name' | 'email' | 'phone', stri
 
 /** Pages that a login at another site returns to. */
 const arrivals: readonly PageName[] = ['sign-in', 'failed'];
-/** Pages on which a user types a code. */
-const codePages: readonly PageName[] = ['code', 'second-factor'];
+/** Pages on which a user types a code, and its field. */
+const codePages: Readonly<Partial<Record<PageName, FieldId>>> = {
+  code: 'code',
+  'account-phone-code': 'code',
+  'second-factor': 'otp',
+  'account-authenticator': 'otp',
+};
 const typedFields: readonly string[] = ['name', 'email', 'phone', 'password'] satisfies FieldId[];
 
 /** The problem for an error in the address of a page, such as of a login at another site. */
@@ -41,16 +46,17 @@ export function problemOfType(name: PageName, type: string, texts: PageTexts): P
 /** The problem of a form that was refused, at the field that has to be corrected. */
 export function problemOfForm(name: PageName, refusal: Refusal, texts: PageTexts, passwordLength: number): Problem {
   const { type, detail, problems } = refusal.failure;
-  if (type === 'user_already_exists') return { field: 'email', text: texts.user_already_exists };
+  if (type === 'user_already_exists' || type === 'user_email_already_exists')
+    return { field: 'email', text: texts.user_already_exists };
+  if (type === 'user_phone_already_exists') return { field: 'phone', text: texts.user_phone_already_exists };
+  if (type === 'user_invalid_credentials' && isAccountPage(name))
+    return { field: 'current', text: texts.current_wrong };
   if (type === 'password_policy_violation') {
     const text = textOf(`password_${detail ?? ''}`, texts, texts.password_policy_violation);
     return { field: 'password', text: text.replace('{count}', String(passwordLength)) };
   }
-  if (type === 'user_invalid_token' && codePages.includes(name))
-    return {
-      field: name === 'code' ? 'code' : refusal.isRecovery ? 'recovery' : 'otp',
-      text: texts.user_invalid_token,
-    };
+  if (type === 'user_invalid_token' && Object.hasOwn(codePages, name))
+    return { field: refusal.isRecovery ? 'recovery' : codePages[name], text: texts.user_invalid_token };
   const [problem] = problems;
   const param = problem !== undefined && 'name' in problem ? problem.name : '';
   if (type === 'general_argument_invalid' && typedFields.includes(param))

@@ -2,6 +2,7 @@ import type { HtmlPage } from '#src/contract/browser.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
+import type { AccountShown } from './account/parts.js';
 import type { Logos } from './branding/logos.js';
 import type { PageName } from './places.js';
 import type { Refusal } from './problem.js';
@@ -18,7 +19,7 @@ export type ShowPage = (
   name: PageName,
   query: PageQuery,
   locale: string | null,
-  refusal?: Refusal,
+  further?: { readonly refusal?: Refusal; readonly account?: AccountShown | undefined },
 ) => Promise<HtmlPage>;
 
 /** Pages that offer the identity providers of the project. */
@@ -31,11 +32,11 @@ export function createViews(
 ): ShowPage {
   const { db } = runtime;
   const show = createPageView(runtime);
-  return async (name, query, locale, refusal) => {
+  return async (name, query, locale, { refusal, account } = {}) => {
     const project = await projects.current(query.project);
     const success = query.success === '' ? undefined : projects.requireOwnUrl(project, query.success, 'success');
     const offered = entrances.includes(name) ? await providers.offered(db, project) : [];
     const logo = await logos.versionOf(db, project);
-    return show({ name, project, query, locale, success, providers: offered, logo, refusal });
+    return show({ name, project, query, locale, success, providers: offered, logo, refusal, account });
   };
 }

@@ -5,6 +5,8 @@ import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { OfferedProvider } from '../providers/index.js';
+import type { AccountShown } from './account/parts.js';
+import { brandOf, markOf } from './brands.js';
 import { renderFields } from './fields.js';
 import { lookOf } from './look.js';
 import { type PageName, pageHeadings } from './places.js';
@@ -39,6 +41,8 @@ interface Shown {
   /** The version of the logo, if any. */
   readonly logo: string | undefined;
   readonly refusal: Refusal | undefined;
+  /** Only for the pages of an account. */
+  readonly account: AccountShown | undefined;
 }
 
 /** Parameters that each page gets back if its form is refused. */
@@ -54,22 +58,6 @@ const neededBy: Readonly<
   invitation: ['userId', 'secret', 'teamId', 'membershipId'],
 };
 
-/** Providers with a mark in `templates/pages/marks/`, and their names as people write them. */
-const marked: Readonly<Record<string, string>> = {
-  google: 'Google',
-  github: 'GitHub',
-  microsoft: 'Microsoft',
-  apple: 'Apple',
-  facebook: 'Facebook',
-  discord: 'Discord',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
-  slack: 'Slack',
-  x: 'X',
-  spotify: 'Spotify',
-  twitch: 'Twitch',
-};
-
 type Deps = Pick<Runtime, 'pages' | 'config'>;
 
 /** Renders hosted pages. They contain nothing from their URL except what their forms send on. */
@@ -79,7 +67,7 @@ export function createPageView({ pages, config }: Deps): (shown: Shown) => Promi
 
 async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
   const { pages, config } = deps;
-  const { name, project, query, locale, success, refusal } = shown;
+  const { name, project, query, locale, success, refusal, account } = shown;
   const { language, texts } = textsFor(locale);
   const passwordLength = config.passwordMinLength;
   const problem =
@@ -87,7 +75,7 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
       ? problemOfType(name, query.error, texts)
       : problemOfForm(name, refusal, texts, passwordLength);
   const places = placesOf(deps, shown);
-  const typed = refusal?.typed ?? {};
+  const typed = refusal?.typed ?? account?.typed ?? {};
   const fields = await renderFields(pages, { name, texts, typed, problem, link: places.link, passwordLength });
   const hasSms = config.smsUrl !== undefined;
   const values = {
@@ -108,10 +96,13 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
     membershipId: query.membershipId,
     ...waysOf(project, hasSms),
     ...factorsOf(query, hasSms, problem?.field === 'recovery'),
+    appPage: success?.href ?? '',
+    width: account === undefined ? '25rem' : '34rem',
+    ...account?.values,
   };
   return pages.render(`hosted/${name}`, values, {
     layout: 'hosted/layout',
-    fragments: { ...fields, providers: await providerLinks(deps, shown, texts, places) },
+    fragments: { ...fields, ...account?.fragments, providers: await providerLinks(deps, shown, texts, places) },
     formTargets: success === undefined ? [] : [success.origin === 'null' ? success.protocol : success.origin],
   });
 }
@@ -138,12 +129,10 @@ async function providerLinks(
   texts: PageTexts,
   { successPage: success, failurePage: failure }: ReturnType<typeof placesOf>,
 ): Promise<string> {
-  const links = providers.map(async ({ key, path, name }) => {
-    const { href } = addressBelow(config.baseUrl, path, { project: project.id, success, failure });
-    const brand = Object.hasOwn(marked, key) ? marked[key] : undefined;
-    const mark = brand === undefined ? '' : await pages.fragment(`marks/${key}`, {});
-    const text = `${texts.withProvider} ${name === key ? (brand ?? name) : name}`;
-    return pages.fragment('hosted/provider', { href, text }, { mark });
+  const links = providers.map(async (provider) => {
+    const { href } = addressBelow(config.baseUrl, provider.path, { project: project.id, success, failure });
+    const text = `${texts.withProvider} ${brandOf(provider)}`;
+    return pages.fragment('hosted/provider', { href, text }, { mark: await markOf(pages, provider) });
   });
   const all = (await Promise.all(links)).join('');
   return all === '' || !project.settings['login.password'] ? all : all + (await pages.fragment('hosted/or', texts));

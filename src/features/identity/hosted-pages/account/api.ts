@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { declare, page } from '#src/contract/operation.js';
+import { otpText } from '#src/contract/typed-secret.js';
+import { field, pageQuery, post } from '../declarations.js';
+
+// Unlike the other pages, these show the account of the session in the browser.
+const view = {
+  tag: 'pages',
+  method: 'GET',
+  auth: ['guest', 'user'],
+  jwt: false,
+  limit: 'data',
+  query: pageQuery,
+  status: 200,
+  reply: page,
+  orRedirect: true,
+  errors: [],
+} as const;
+const form = { ...post, auth: ['user'], limit: 'data', errors: [] } as const;
+const shown = { ...form, orPage: true } as const;
+
+/** The pages on which users manage their own account, and their forms. Visitors without a session are led to the sign-in page. */
+export const accountPagesApi = declare({
+  accountPage: {
+    ...view,
+    id: 'pages.account',
+    path: '/auth/account',
+    summary: 'The page that shows the account of the user.',
+  },
+  namePage: { ...view, id: 'pages.accountName', path: '/auth/account-name', summary: 'The page to change the name.' },
+  emailPage: {
+    ...view,
+    id: 'pages.accountEmail',
+    path: '/auth/account-email',
+    summary: 'The page to change the email address.',
+  },
+  phonePage: {
+    ...view,
+    id: 'pages.accountPhone',
+    path: '/auth/account-phone',
+    summary: 'The page to change the phone number.',
+  },
+  phoneCodePage: {
+    ...view,
+    id: 'pages.accountPhoneCode',
+    path: '/auth/account-phone-code',
+    summary: 'The page that takes the code that confirms the phone number.',
+  },
+  passwordPage: {
+    ...view,
+    id: 'pages.accountPassword',
+    path: '/auth/account-password',
+    summary: 'The page to change the password.',
+  },
+  authenticatorPage: {
+    ...view,
+    id: 'pages.accountAuthenticator',
+    path: '/auth/account-authenticator',
+    summary: 'The page to add or remove an authenticator app.',
+  },
+  codesPage: {
+    ...view,
+    id: 'pages.accountCodes',
+    path: '/auth/account-codes',
+    summary: 'The page to create recovery codes.',
+  },
+  deletePage: {
+    ...view,
+    id: 'pages.accountDelete',
+    path: '/auth/account-delete',
+    summary: 'The page to delete the account.',
+  },
+
+  rename: {
+    ...form,
+    id: 'pages.postAccountName',
+    path: '/auth/account-name',
+    summary: 'Changes the name of the user.',
+    body: z.object({ name: field }),
+    carriesOut: ['account.updateName'],
+  },
+  changeEmail: {
+    ...form,
+    id: 'pages.postAccountEmail',
+    path: '/auth/account-email',
+    summary: 'Changes the email address of the user and mails a link that confirms it.',
+    limit: 'send',
+    session: 'renews',
+    body: z.object({ email: field, current: field, password: field }),
+    carriesOut: ['account.updateEmail', 'account.createEmailVerification'],
+  },
+  changePhone: {
+    ...form,
+    id: 'pages.postAccountPhone',
+    path: '/auth/account-phone',
+    summary: 'Changes the phone number of the user and sends a code that confirms it.',
+    limit: 'send',
+    body: z.object({ phone: field, current: field }),
+    carriesOut: ['account.updatePhone', 'account.createPhoneVerification'],
+  },
+  confirmPhone: {
+    ...form,
+    id: 'pages.postAccountPhoneCode',
+    path: '/auth/account-phone-code',
+    summary: 'Confirms the phone number by the code.',
+    limit: 'login',
+    body: z.object({ secret: field }),
+    carriesOut: ['account.updatePhoneVerification'],
+  },
+  sendProof: {
+    ...form,
+    id: 'pages.postAccountProof',
+    path: '/auth/account-proof',
+    summary: 'Sends the link or the code that confirms an address or number of the user.',
+    limit: 'send',
+    body: z.object({ by: z.enum(['email', 'phone']) }),
+    carriesOut: ['account.createEmailVerification', 'account.createPhoneVerification'],
+  },
+  changePassword: {
+    ...form,
+    id: 'pages.postAccountPassword',
+    path: '/auth/account-password',
+    summary: 'Changes the password and ends all other sessions.',
+    body: z.object({ current: field, password: field }),
+    carriesOut: ['account.updatePassword'],
+  },
+  beginAuthenticator: {
+    ...shown,
+    id: 'pages.postAccountAuthenticatorStart',
+    path: '/auth/account-authenticator-start',
+    summary: 'Begins to add an authenticator app: answers with its QR code.',
+    body: z.object({}),
+    carriesOut: ['account.createTotp'],
+  },
+  confirmAuthenticator: {
+    ...shown,
+    id: 'pages.postAccountAuthenticator',
+    path: '/auth/account-authenticator',
+    summary: 'Adds the authenticator app by its first code, and answers with recovery codes.',
+    body: z.object({
+      otp: otpText.default(''),
+      uri: z
+        .string()
+        .max(1024)
+        .refine((uri) => uri.startsWith('otpauth://') && URL.canParse(uri), 'must be a provisioning URI')
+        .meta({ description: 'The provisioning URI, to show its QR code again' }),
+    }),
+    carriesOut: ['account.confirmTotp'],
+  },
+  removeAuthenticator: {
+    ...form,
+    id: 'pages.postAccountAuthenticatorRemoval',
+    path: '/auth/account-authenticator-removal',
+    summary: 'Removes the authenticator app.',
+    body: z.object({}),
+    carriesOut: ['account.deleteMfaAuthenticator'],
+  },
+  createCodes: {
+    ...shown,
+    id: 'pages.postAccountCodes',
+    path: '/auth/account-codes',
+    summary: 'Creates recovery codes, which replace earlier ones, and answers with them.',
+    body: z.object({}),
+    carriesOut: ['account.createMfaRecoveryCodes', 'account.updateMfaRecoveryCodes'],
+  },
+  changePasskey: {
+    ...form,
+    id: 'pages.postAccountPasskey',
+    path: '/auth/account-passkey',
+    summary: 'Renames or removes a passkey.',
+    body: z.object({ passkeyId: field, name: field, form: z.enum(['rename', 'remove']) }),
+    carriesOut: ['account.updatePasskey', 'account.deletePasskey'],
+  },
+  unlink: {
+    ...form,
+    id: 'pages.postAccountIdentity',
+    path: '/auth/account-identity',
+    summary: 'Unlinks an account at an identity provider.',
+    body: z.object({ identityId: field }),
+    carriesOut: ['account.deleteIdentity'],
+  },
+  endSession: {
+    ...form,
+    id: 'pages.postAccountSession',
+    path: '/auth/account-session',
+    summary: 'Ends another session of the user, or all others.',
+    body: z.object({ sessionId: field.meta({ description: 'Empty for all other sessions' }) }),
+    carriesOut: ['account.deleteSession'],
+  },
+  delete: {
+    ...form,
+    id: 'pages.postAccountDelete',
+    path: '/auth/account-delete',
+    summary: 'Deletes the account of the user.',
+    session: 'closes',
+    body: z.object({}),
+    carriesOut: ['account.delete'],
+  },
+});

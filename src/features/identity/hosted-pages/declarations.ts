@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
+import { page, redirect } from '#src/contract/operation.js';
+
+const url = z.string().max(2048);
+/** Query parameters that every page passes on. */
+export const place = {
+  project: z.string().max(36).default(''),
+  success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
+} as const;
+/** What a page can say that has happened, by the names of its texts. */
+const notices = [
+  'sent',
+  'sentSms',
+  'sentCode',
+  'changed',
+  'registered',
+  'signedOut',
+  'joined',
+  'addressRemoved',
+  'saved',
+  'linkSent',
+  'passwordSaved',
+  'passkeyAdded',
+  'accountDeleted',
+  '',
+] as const;
+/** Query parameters of the pages. */
+export const pageQuery = z.object({
+  ...place,
+  error: z.string().max(64).catch('').meta({ description: 'What went wrong before: the type of an error' }),
+  notice: z.enum(notices).catch(''),
+  by: z.enum(['email', 'phone']).catch('email').meta({ description: 'How a code was sent' }),
+  userId: z.string().max(64).default(''),
+  secret: z.string().max(256).default(''),
+  challengeId: z.string().max(36).default(''),
+  factors: z.string().max(64).default('').meta({ description: 'The second factors of the user, with commas' }),
+  teamId: z.string().max(36).default(''),
+  membershipId: z.string().max(36).default(''),
+});
+
+/** The declaration of a page that ignores session cookies and is the same for all visitors. */
+export const shown = {
+  tag: 'pages',
+  method: 'GET',
+  project: false,
+  auth: ['guest'],
+  limit: 'none',
+  query: pageQuery,
+} as const;
+/** The same with its reply. */
+export const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
+/** A field of a form. */
+export const field = z.string().max(1024).default('');
+/** The declaration of a form. */
+export const post = {
+  tag: 'pages',
+  method: 'POST',
+  auth: ['guest', 'user'],
+  jwt: false,
+  form: true,
+  bodyBytes: bodySizes.account,
+  query: z.object({ ...place, failure: url.default('') }),
+  status: 302,
+  reply: redirect,
+} as const;
+/** The declaration of a form that logs in. */
+export const login = { ...post, session: 'renews', limit: 'login' } as const;
