@@ -186,17 +186,9 @@ function errorsOf({ errors, login, session }: Declaration): ErrorType[] {
 }
 
 function describe(declaration: Declaration, path: string, schemas: Json, errorResponses: ErrorResponses): Json {
-  const { body, reply, status } = declaration;
+  const { body } = declaration;
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
-  const errors = [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort();
-  const also = (code: number): Json | undefined => {
-    const schema = declaration.alsoReplies?.[code];
-    return schema && convert(schema, 'output', schemas);
-  };
-  const statuses = new Map<number, ErrorType[]>();
-  for (const type of errors)
-    statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
   return {
     operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
     summary: declaration.summary,
@@ -215,47 +207,60 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
           },
         }
       : {}),
-    responses: {
-      [status]: {
-        description: declaration.summary,
-        headers: reply.kind === 'redirect' ? { ...headerRefs, ...locationHeader } : headerRefs,
-        ...contentOf(declaration, schemas),
-      },
-      ...(reply.kind === 'file' ? fileResponses : {}),
-      ...(reply.kind === 'redirect' && declaration.orPage === true
-        ? {
-            200: {
-              description: 'A page instead',
-              headers: headerRefs,
-              content: { 'text/html': { schema: { type: 'string' } } },
-            },
-          }
-        : {}),
-      ...(declaration.orRedirect
-        ? { 302: { description: 'Leads to another page', headers: { ...headerRefs, ...locationHeader } } }
-        : {}),
-      ...(reply.kind === 'redirect' && reply.otherwise !== undefined
-        ? {
-            [reply.otherwise.status]: {
-              description: 'Where the caller has named no page to lead to',
-              headers: headerRefs,
-              content: { 'application/json': { schema: convert(reply.otherwise.schema, 'output', schemas) } },
-            },
-          }
-        : {}),
-      ...Object.fromEntries(
-        [...statuses].map(([code, types]) => [
-          code,
-          errorResponses.refer(code, types, {
-            json: also(code),
-            mediaType: declaration.mediaType,
-            // A refused form is answered with its page.
-            isPage: reply.kind === 'page' || declaration.form === true,
-          }),
-        ]),
-      ),
-    },
+    responses: { ...responsesOf(declaration, schemas), ...errorsOfEach(declaration, schemas, errorResponses) },
   };
+}
+
+/** The responses of an operation that has succeeded. */
+function responsesOf(declaration: Declaration, schemas: Json): Json {
+  const { reply, status } = declaration;
+  const redirect = { headers: { ...headerRefs, ...locationHeader } };
+  return {
+    [status]: {
+      description: declaration.summary,
+      ...(reply.kind === 'redirect' ? redirect : { headers: headerRefs }),
+      ...contentOf(declaration, schemas),
+    },
+    ...(reply.kind === 'file' ? fileResponses : {}),
+    ...(reply.kind === 'redirect' && declaration.orPage === true
+      ? {
+          200: {
+            description: 'A page instead',
+            headers: headerRefs,
+            content: { 'text/html': { schema: { type: 'string' } } },
+          },
+        }
+      : {}),
+    ...(declaration.orRedirect ? { 302: { description: 'Leads to another page', ...redirect } } : {}),
+    ...(reply.kind === 'redirect' && reply.otherwise !== undefined
+      ? {
+          [reply.otherwise.status]: {
+            description: 'Where the caller has named no page to lead to',
+            headers: headerRefs,
+            content: { 'application/json': { schema: convert(reply.otherwise.schema, 'output', schemas) } },
+          },
+        }
+      : {}),
+  };
+}
+
+/** The error responses of an operation, by their status. */
+function errorsOfEach(declaration: Declaration, schemas: Json, errorResponses: ErrorResponses): Json {
+  const statuses = new Map<number, ErrorType[]>();
+  for (const type of [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort())
+    statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
+  return Object.fromEntries(
+    [...statuses].map(([code, types]) => {
+      const also = declaration.alsoReplies?.[code];
+      const described = {
+        json: also && convert(also, 'output', schemas),
+        mediaType: declaration.mediaType,
+        // A refused form is answered with its page.
+        isPage: declaration.reply.kind === 'page' || declaration.form === true,
+      };
+      return [code, errorResponses.refer(code, types, described)];
+    }),
+  );
 }
 
 function bodyTypeOf({ form, upload }: Declaration): string {

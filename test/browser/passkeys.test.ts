@@ -45,8 +45,10 @@ test('the hosted pages add a passkey and sign in with it', (t) =>
     await page.fill('[name=password]', password);
     await page.click('button.main');
     await page.waitForURL('**/auth/done?**');
+    await page.click('a.main');
     await page.click('#passkey');
-    await page.waitForSelector('#added:not([hidden])');
+    await page.waitForURL('**/auth/account?**notice=passkeyAdded');
+    assert.match((await page.textContent('[aria-labelledby=passkeys] li')) ?? '', /Chrome, Linux/);
     await browser.clearCookies();
     await page.goto(
       `${endpoint}/auth/sign-in?project=main&success=${encodeURIComponent(`${endpoint}/auth/verified?project=main`)}`,

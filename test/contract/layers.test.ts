@@ -106,6 +106,7 @@ const violations: [string, string, string][] = [
   ['opentelemetry-only-in-tracing', 'platform/planted/trace', "import type { Span } from '@opentelemetry/api';"],
   ['loaded-when-needed', 'platform/planted/tracing', "import '#src/platform/tracing/sdk.js';"],
   ['sharp-only-in-images', 'features/planted/sharp', "export const later = () => import('sharp');"],
+  ['qr-only-in-qr-code', 'platform/planted/qr', "export const later = () => import('qr');"],
   ['facts-only-in-assets', 'platform/planted/facts', "export const later = () => import('countries-list');"],
   ['loaded-when-needed', 'features/assets/locale/planted', "import '#src/features/assets/locale/service.js';"],
   ['busboy-only-in-upload', 'features/planted/form', "export const later = () => import('@fastify/busboy');"],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { declare, image, redirect } from '#src/contract/operation.js';
 import { visibleText } from '#src/contract/shapes.js';
 import { otpText } from '#src/contract/typed-secret.js';
-import { field, login, pageQuery, place, post, shown, view } from './declarations.js';
+import { field, loginForm, pageQuery, place, post, shown, view } from './declarations.js';
 
 const imageSeconds = 86_400;
 
@@ -67,7 +67,7 @@ export const hostedPagesApi = declare({
   verifiedPage: { ...view, id: 'pages.verified', path: '/auth/verified', summary: 'The page after a confirmation.' },
 
   signIn: {
-    ...login,
+    ...loginForm,
     id: 'pages.postSignIn',
     path: '/auth/sign-in',
     summary: 'Logs in by the form of the page.',
@@ -76,7 +76,7 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createEmailSession'],
   },
   signUp: {
-    ...login,
+    ...loginForm,
     id: 'pages.postSignUp',
     path: '/auth/sign-up',
     summary: 'Creates an account by the form of the page and logs in.',
@@ -106,7 +106,7 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createPhoneToken'],
   },
   redeem: {
-    ...login,
+    ...loginForm,
     id: 'pages.postCode',
     path: '/auth/code',
     summary: 'Logs in by a code or link that was sent.',
@@ -144,7 +144,7 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createMfaChallenge'],
   },
   acceptInvitation: {
-    ...login,
+    ...loginForm,
     id: 'pages.postInvitation',
     path: '/auth/invitation',
     summary: 'Accepts an invitation to a team by the secret of the link, and logs in where nobody is logged in.',

@@ -65,4 +65,4 @@ export const post = {
   reply: redirect,
 } as const;
 /** The declaration of a form that logs in. */
-export const login = { ...post, session: 'renews', limit: 'login' } as const;
+export const loginForm = { ...post, session: 'renews', limit: 'login' } as const;

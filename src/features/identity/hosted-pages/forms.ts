@@ -5,7 +5,7 @@ import { addressBelow } from '#src/contract/web-address.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
-import type { AccountShown, Received } from './account/parts.js';
+import type { AccountShown, Received } from './account-parts.js';
 import type { hostedPagesApi } from './api.js';
 import { pageQuery } from './declarations.js';
 import { isAccountPage, type PageName, pageAt } from './places.js';

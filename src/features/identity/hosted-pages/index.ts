@@ -7,8 +7,8 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
-import { createAccountPages } from './account/index.js';
-import { createAccountViews } from './account/shown.js';
+import { createAccountPages } from './account.js';
+import { createAccountViews } from './account-view.js';
 import { hostedPagesApi } from './api.js';
 import { createLogos } from './branding/logos.js';
 import {

@@ -2,7 +2,7 @@ import type { HtmlPage } from '#src/contract/browser.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
-import type { AccountShown } from './account/parts.js';
+import type { AccountShown } from './account-parts.js';
 import type { Logos } from './branding/logos.js';
 import type { PageName } from './places.js';
 import type { Refusal } from './problem.js';

@@ -5,7 +5,7 @@ import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { OfferedProvider } from '../providers/index.js';
-import type { AccountShown } from './account/parts.js';
+import type { AccountShown } from './account-parts.js';
 import { brandOf, markOf } from './brands.js';
 import { renderFields } from './fields.js';
 import { lookOf } from './look.js';

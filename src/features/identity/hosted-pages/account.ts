@@ -4,11 +4,11 @@ import { Failure } from '#src/contract/errors.js';
 import { type Call, implement, type Operation } from '#src/contract/operation.js';
 import { WithSession } from '#src/contract/with-session.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { pageQuery } from '../declarations.js';
-import { addressOf, dialled, type FormDeps, keptOf, run, type Submission, submit, successOr, to } from '../forms.js';
-import type { PageName } from '../places.js';
-import { accountPagesApi } from './api.js';
-import type { Received } from './parts.js';
+import { accountPagesApi } from './account-api.js';
+import type { Received } from './account-parts.js';
+import { pageQuery } from './declarations.js';
+import { addressOf, dialled, type FormDeps, keptOf, run, type Submission, submit, successOr, to } from './forms.js';
+import type { PageName } from './places.js';
 
 type Handled<Name extends keyof typeof accountPagesApi> = Call<(typeof accountPagesApi)[Name]>;
 type Visit = Pick<Handled<'accountPage'>, 'project' | 'actor' | 'query' | 'request'>;

@@ -5,17 +5,17 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { millisecondsOf } from '#src/platform/runtime/clock.js';
 import { lazy } from '#src/platform/runtime/lazy.js';
-import type { identityListShape } from '../../identities/index.js';
-import type { passkeyListShape } from '../../passkeys/index.js';
-import type { Providers } from '../../providers/index.js';
-import type { factorsShape } from '../../second-factor/index.js';
-import type { sessionListShape } from '../../sessions/index.js';
-import { brandOf } from '../brands.js';
-import { addressOf, type FormDeps, keptOf, run, type Submission } from '../forms.js';
-import { isAccountPage, type PageName } from '../places.js';
-import type { PageTexts } from '../texts/en.js';
-import { textsFor } from '../texts/texts.js';
-import type { AccountShown, Received, Values } from './parts.js';
+import type { identityListShape } from '../identities/index.js';
+import type { passkeyListShape } from '../passkeys/index.js';
+import type { Providers } from '../providers/index.js';
+import type { factorsShape } from '../second-factor/index.js';
+import type { sessionListShape } from '../sessions/index.js';
+import type { AccountShown, Received, Values } from './account-parts.js';
+import { brandOf } from './brands.js';
+import { addressOf, type FormDeps, keptOf, run, type Submission } from './forms.js';
+import { isAccountPage, type PageName } from './places.js';
+import type { PageTexts } from './texts/en.js';
+import { textsFor } from './texts/texts.js';
 
 interface Deps extends Pick<Runtime, 'db' | 'pages'>, Pick<FormDeps, 'byId' | 'config'> {
   readonly providers: Providers;
@@ -112,7 +112,7 @@ async function overview(deps: Deps, call: UserCall, state: Values): Promise<Omit
   return {
     values: {
       ...state,
-      ...wordsOf(actor, factors, texts),
+      ...statesOf(actor, factors, texts),
       hasFactor: shownIf(factors.totp),
       codesState: factors.recoveryCode ? texts.codesLeft : texts.noCodesLeft,
       takesPasskey: shownIf(project.settings['login.passkey']),
@@ -159,7 +159,7 @@ async function read(deps: Deps, call: UserCall): Promise<Lists> {
 }
 
 /** What the overview says of each part of the account, and the words of the links that change it. */
-function wordsOf({ account }: User, { totp }: Lists['factors'], texts: PageTexts): Values {
+function statesOf({ account }: User, { totp }: Lists['factors'], texts: PageTexts): Values {
   const { email, phone, passwordHash } = account;
   const hasFactor = totp || account.mfa;
   return {

@@ -1,4 +1,4 @@
-import type { KeptInput } from '../problem.js';
+import type { KeptInput } from './problem.js';
 
 /** Values of a page by name. */
 export type Values = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { declare, page } from '#src/contract/operation.js';
 import { otpText } from '#src/contract/typed-secret.js';
-import { field, pageQuery, post } from '../declarations.js';
+import { field, pageQuery, post } from './declarations.js';
 
 // Unlike the other pages, these show the account of the session in the browser.
 const view = {
