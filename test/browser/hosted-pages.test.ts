@@ -9,7 +9,7 @@ import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { linkOf } from '../proofs/proofs.js';
 import { hostedScene } from './hosted.js';
-import { brand, error, hostedPages, withProvider } from './pages.js';
+import { accountPages, brand, error, hostedPages, signInOn, withProvider } from './pages.js';
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
@@ -45,6 +45,12 @@ for (const [width, colorScheme, color] of [
         const english = await (await fresh(options)).newPage();
         for (const { path } of hostedPages) await examine(english, `${endpoint}/auth/${path}`);
         await examine(english, endpoint);
+        await signInOn(english, service, endpoint);
+        for (const { path } of accountPages) await examine(english, `${endpoint}/auth/${path}`);
+        await english.goto(`${endpoint}/auth/account-authenticator?project=main`);
+        await english.click('button.main');
+        await english.waitForSelector('.qr');
+        await examineShown(english);
         await english.goto(`${endpoint}/auth/sign-up?project=main`);
         await english.fill('#email', 'anna@mail.example');
         await english.fill('#password', 'short');
@@ -58,6 +64,8 @@ for (const [width, colorScheme, color] of [
           const refused = path.includes('error=') ? '' : error('general_rate_limit_exceeded');
           await examine(german, `${endpoint}/auth/${path}${refused}`);
         }
+        await signInOn(german, service, endpoint);
+        await examine(german, `${endpoint}/auth/account?project=main`);
       },
       withSms,
     ));

@@ -1,5 +1,7 @@
 // Every hosted page, as a visitor can meet it, and what a project can make of them.
 import { deflateSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { aUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { changeSettings } from '../harness/project.js';
 import { addProvider } from '../oauth2/setup.js';
@@ -28,6 +30,24 @@ export const hostedPages: readonly { readonly name: string; readonly path: strin
   { name: 'sign-out', path: 'sign-out?project=main' },
   { name: 'done', path: 'done?project=main' },
 ];
+
+/** The pages of the account, for a browser that is signed in. */
+export const accountPages: readonly { readonly name: string; readonly path: string }[] = [
+  'account',
+  ...['name', 'email', 'phone', 'phone-code', 'password', 'authenticator', 'codes', 'delete'].map(
+    (part) => `account-${part}`,
+  ),
+].map((name) => ({ name, path: `${name}?project=main` }));
+
+/** Signs in on the page, as a new user. */
+export async function signInOn(page: Page, service: TestAppliance, endpoint: string): Promise<void> {
+  const { email, password } = await aUser(service, { name: 'Anna Meyer' });
+  await page.goto(`${endpoint}/auth/sign-in?project=main`);
+  await page.fill('#email', email);
+  await page.fill('#password', password);
+  await page.click('button.main');
+  await page.waitForURL('**/auth/done?**');
+}
 
 /** Adds an identity provider to the project, which the sign-in page names. */
 export function withProvider(target: TestAppliance) {

@@ -6,7 +6,7 @@ import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { addProvider } from '../oauth2/setup.js';
 import { hostedScene } from './hosted.js';
-import { brand, hostedPages, withProvider } from './pages.js';
+import { accountPages, brand, hostedPages, signInOn, withProvider } from './pages.js';
 
 const folder = join(root, 'docs/pictures');
 const client = { clientId: 'shop', clientSecret: 'a secret' };
@@ -22,6 +22,7 @@ test('pictures of every hosted page', (t) =>
         (['light', 'dark'] as const).map(async (colorScheme) => {
           const browser = await fresh({ viewport: { width: 360, height: 640 }, colorScheme });
           const page = await browser.newPage();
+          await signInOn(page, service, endpoint);
           return async (name: string, path: string) => {
             await page.goto(`${endpoint}/auth/${path}`);
             await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true });
@@ -32,7 +33,7 @@ test('pictures of every hosted page', (t) =>
         await light?.(name, path);
         await dark?.(name, path);
       };
-      for (const { name, path } of hostedPages) await take(name, path);
+      for (const { name, path } of [...hostedPages, ...accountPages]) await take(name, path);
       await brand(service, '#0a7f5a');
       await take('sign-in-branded', 'sign-in?project=main');
     },
