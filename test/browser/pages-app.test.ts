@@ -34,7 +34,10 @@ test('the application of docs/pages.md signs a user up, in, and out, without scr
       assert.equal(page.url(), home);
       assert.match((await page.textContent('p')) ?? '', /^Welcome, Ben <b>\.$/);
 
-      await page.click('a');
+      await page.click('a[href*="/account?"]');
+      assert.equal(await page.textContent('h1'), 'Your account');
+      await page.click(`a[href="${home}"]`);
+      await page.click('a[href*="/sign-out?"]');
       await page.click('button.main');
       assert.equal(new URL(page.url()).pathname, '/v1/auth/sign-in');
       assert.deepEqual(await browser.cookies(), []);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { accountPagesApi } from '#src/features/identity/hosted-pages/account-api.js';
 import { hostedPagesApi } from '#src/features/identity/hosted-pages/api.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
@@ -14,7 +15,9 @@ const page = 'docs/pages.md';
 const png = Buffer.from('89504e470d0a1a0a', 'hex');
 
 test('the table names every page', () => {
-  const shown = Object.values(hostedPagesApi).filter(({ reply }) => reply.kind === 'page');
+  const shown = [...Object.values(hostedPagesApi), accountPagesApi.accountPage].filter(
+    ({ reply }) => reply.kind === 'page',
+  );
   const names = shown.map(({ path }) => path.replace('/auth/', '')).sort();
   assert.deepEqual(
     readTable(page, 'page')
@@ -43,6 +46,7 @@ test('the commands of the page give the pages a name, a colour, texts, links and
     [
       ['', 'html'],
       ['saved as app.mjs, run by test/browser', 'js'],
+      ['', 'html'],
       ['', 'sh'],
     ],
   );
