@@ -1,7 +1,10 @@
-// Makes the pictures of docs/pages.md: `npm run pictures`. Not a test.
+// Makes the pictures of docs/: `npm run pictures`. Not a test.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createTexts, sampleVariables } from '#src/features/index.js';
+import { createTemplates } from '#src/platform/templates/templates.js';
+import { openChromium } from '../harness/browser.js';
 import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { addProvider } from '../oauth2/setup.js';
@@ -39,3 +42,19 @@ test('pictures of every hosted page', (t) =>
     },
     withSms,
   ));
+
+test('pictures of mails', async (t) => {
+  const chromium = await openChromium(t);
+  if (chromium === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  const texts = createTexts(createTemplates({ dataDir: '/nowhere', templatesDir: '/nowhere' }), () => {});
+  const values = { ...sampleVariables, project: 'The Fruit Shop', name: 'Ada', color: '#0a7f5a' };
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await (await chromium.newContext({ viewport: { width: 600, height: 400 }, colorScheme })).newPage();
+    for (const message of ['email-verification', 'email-code', 'new-device'] as const) {
+      await page.setContent((await texts.compose(message, 'en', values)).html);
+      await page.screenshot({ path: join(folder, `mail-${message}-${colorScheme}.png`), fullPage: true });
+    }
+  }
+  await chromium.close();
+});

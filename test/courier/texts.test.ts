@@ -45,6 +45,17 @@ test('those that svc brings are sound, and there are no others', async () => {
   assert.deepEqual(await templates.folders('sms'), ['de', 'en', 'es']);
 });
 
+test('mails show the colour of the project, and begin with their first words for lists of mails', async () => {
+  const preheaderOf = (html: string) => /mso-hide:all">([^&]*)/.exec(html)?.[1];
+  const plain = await texts.compose('email-code', 'en', values);
+  assert.match(preheaderOf(plain.html) ?? '', /^This is your code to log in to Shop: 123456 It works once/);
+  const { html } = await texts.compose('recovery', 'en', { ...values, color: '#0a7f5a' });
+  assert.doesNotMatch(preheaderOf(html) ?? 'https://', /https:/);
+  assert.ok((preheaderOf(html) ?? '').length <= 110);
+  assert.match(html, /border-top:4px solid #0a7f5a/);
+  assert.match(html, /bgcolor="#0a7f5a"[\s\S]*color:#ffffff[^>]*>Set a new password/);
+});
+
 test('a file of the installation replaces one of svc, and only that one', async () => {
   put('emails/de/recovery/subject.txt', 'Passwort vergessen, {{name}}?\n');
   const { subject, text, language } = await texts.compose('recovery', 'de', values);
@@ -107,7 +118,7 @@ const table: [string, string, string, number, RegExp][] = [
     `${recovery}/body.txt`,
     'Hello,\n\n{{link}}\n{{user}}\n',
     4,
-    /no variable \{\{user\}\} here; there are: project, name, life, link/,
+    /no variable \{\{user\}\} here; there are: project, name, accent, onAccent, life, link/,
   ],
   ['a link that is missing', `${recovery}/body.html`, '<p>Hello</p>\n', 1, /\{\{link\}\} is missing/],
   [

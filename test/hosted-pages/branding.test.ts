@@ -1,7 +1,7 @@
 // What of the hosted pages is the project's own: name, colour, logo, a sentence and links; and that none of it can do harm.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contrastOf, paletteOf } from '#src/features/identity/hosted-pages/branding/palette.js';
+import { contrastOf, paletteOf } from '#src/platform/templates/palette.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { recordedBy, rowsOf } from '../harness/database.js';

@@ -1,5 +1,5 @@
 import type { Project } from '#src/contract/project.js';
-import { backdropsOf, paletteOf } from './branding/palette.js';
+import { backdropsOf, paletteOf } from '#src/platform/templates/palette.js';
 import type { PageName } from './places.js';
 
 /** Pages that users see first; they show the intro of the project. */

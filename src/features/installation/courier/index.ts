@@ -126,6 +126,7 @@ function send<M extends MessageName>(deps: Deps, unit: Unit, project: Project, o
     ...contents.seal(project, random.id(), to, {
       project: project.settings['pages.name'] ?? project.name,
       name,
+      color: project.settings['pages.color'] ?? '',
       ...variables,
     }),
     state: isSent ? 'pending' : 'kept',

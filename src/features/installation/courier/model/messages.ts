@@ -68,10 +68,10 @@ export function variablesOf(message: MessageName): {
   readonly names: readonly string[];
   readonly needed: readonly string[];
 } {
-  const { variables }: MessageDefinition = messages[message];
+  const { channel, variables }: MessageDefinition = messages[message];
   const life = messageLife[message] === undefined ? [] : ['life'];
   return {
-    names: ['project', 'name', ...life, ...variables],
+    names: ['project', 'name', ...(channel === 'email' ? ['accent', 'onAccent'] : []), ...life, ...variables],
     needed: variables.filter((name) => essential.includes(name)),
   };
 }

@@ -3,7 +3,10 @@ import { type MessageName, messages, variablesOf } from '../model/messages.js';
 import { folderOf, loadParts, type Parts, templatePathsOf } from './files.js';
 
 /** Variables of the layout of mails. */
-const layoutVariables = { names: ['lang', 'subject', 'project', 'content'], needed: ['content'] };
+const layoutVariables = {
+  names: ['lang', 'subject', 'preheader', 'project', 'accent', 'onAccent', 'content'],
+  needed: ['content'],
+};
 
 /** Faults in the existing texts of a message. */
 export function faultsOf(message: MessageName, parts: Parts): Fault[] {

@@ -17,6 +17,9 @@ export interface Composed {
 /** The fallback language. It has texts for every message. */
 const lastResort = 'en';
 
+/** Characters that most mail programs show beside the subject. */
+const preheaderLength = 110;
+
 /** Renders messages. */
 export interface Texts {
   /** Renders a message. Throws if the built-in texts are missing. */
@@ -78,11 +81,17 @@ function write(parts: Parts, language: string, values: Readonly<Record<string, s
     .replace(/\n{3,}/g, '\n\n')
     .trim();
   if (parts.layout === undefined) return { language, subject, text, html: '' };
-  const frame = Object.entries({ ...values, lang: language, subject }).map(([name, value]) => [
-    name,
-    escapeHtml(value),
-  ]);
+  const frame = Object.entries({ ...values, lang: language, subject, preheader: preheaderOf(text) }).map(
+    ([name, value]) => [name, escapeHtml(value)],
+  );
   const content = fill(parts.html, escapeHtml);
   const html = fillIn(parts.layout.pieces, { ...Object.fromEntries(frame), content });
   return { language, subject, text: `${text}\n`, html };
+}
+
+/** What mail programs show beside the subject: the first words after the greeting, without links. */
+function preheaderOf(text: string): string {
+  const [, ...paragraphs] = text.split(/\n{2,}/);
+  const words = paragraphs.filter((paragraph) => !/^https?:\S+$/.test(paragraph)).join(' ');
+  return words.length <= preheaderLength ? words : words.slice(0, words.lastIndexOf(' ', preheaderLength));
 }

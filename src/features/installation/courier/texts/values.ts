@@ -1,3 +1,4 @@
+import { paletteOf } from '#src/platform/templates/palette.js';
 import { type MessageName, messageLife } from '../model/messages.js';
 import { factorName } from './factor-names.js';
 
@@ -5,19 +6,29 @@ import { factorName } from './factor-names.js';
 const chosenByPeople = ['name', 'team', 'inviter'];
 const longestName = 60;
 
-/** Formats the values of a text in a language: times, durations, second factors, and names that mail programs do not turn into links. */
+/**
+ * Formats the values of a text in a language: times, durations, second factors, names that mail programs do not turn into links, and the
+ * colours of the project.
+ */
 export function printed(
   message: MessageName,
   locals: Readonly<Record<string, string>>,
   language: string,
 ): Record<string, string> {
   const life = messageLife[message];
-  const values = Object.entries(locals).map(([name, value]): [string, string] => {
+  const { color = '', ...further } = locals;
+  const { fill: accent, onFill: onAccent } = paletteOf(color === '' ? null : color).light;
+  const values = Object.entries(further).map(([name, value]): [string, string] => {
     if (name === 'at') return [name, printedTime(value, language)];
     if (name === 'factor') return [name, factorName(value, language)];
     return [name, chosenByPeople.includes(name) ? plainName(value) : value];
   });
-  return { ...Object.fromEntries(values), ...(life === undefined ? {} : { life: printedSpan(life, language) }) };
+  return {
+    accent,
+    onAccent,
+    ...Object.fromEntries(values),
+    ...(life === undefined ? {} : { life: printedSpan(life, language) }),
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Accent colours of a page: for text, borders and focus outlines on the background, and for filled buttons. Each is `#rrggbb`. */
+/** Accent colours of a page or an email: for text, borders and focus outlines on the background, and for filled buttons. Each is `#rrggbb`. */
 interface Accent {
   readonly text: string;
   readonly fill: string;
@@ -17,7 +17,7 @@ type Rgb = readonly [number, number, number];
 const leastContrast = 4.6;
 const white: Rgb = [255, 255, 255];
 const black: Rgb = [0, 0, 0];
-/** Background colours of `hosted/layout`. */
+/** Background colours of the text: that of `templates/pages/hosted/layout.html`. */
 const cards = { light: white, dark: [30, 34, 40] } as const;
 const defaultPalette: Palette = {
   light: { text: '#1d4ed8', fill: '#1d4ed8', onFill: '#ffffff' },
