@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { linkOf } from '../proofs/proofs.js';
@@ -70,6 +70,38 @@ for (const [width, colorScheme, color] of [
       withSms,
     ));
 }
+
+test('every page weighs at most 40 KiB with all that it loads', (t) =>
+  hostedScene(t, async ({ service, endpoint, fresh }) => {
+    await withProvider(service);
+    await brand(service, '#0a7f5a');
+    const page = await (await fresh()).newPage();
+    await signInOn(page, service, endpoint);
+    for (const { path } of [...hostedPages, ...accountPages]) {
+      const responses: Response[] = [];
+      const add = (response: Response) => responses.push(response);
+      page.on('response', add);
+      await page.goto(`${endpoint}/auth/${path}`, { waitUntil: 'networkidle' });
+      page.off('response', add);
+      const sizes = await Promise.all(responses.map(async (response) => (await response.body()).length));
+      const bytes = sizes.reduce((sum, size) => sum + size, 0);
+      assert.ok(bytes > 4000 && bytes <= 40 * 1024, `${path}: ${bytes} bytes`);
+    }
+  }));
+
+test('the account page by the keyboard alone', (t) =>
+  hostedScene(t, async ({ service, endpoint, fresh }) => {
+    const page = await (await fresh()).newPage();
+    await signInOn(page, service, endpoint);
+    await follow(page, 'a[href^="account?"]', '**/auth/account?**');
+    await follow(page, 'a[href^="account-name"]', '**/auth/account-name?**');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('Berta');
+    await follow(page, 'button.main', '**notice=saved**');
+    assert.match((await page.textContent('[aria-labelledby=profile]')) ?? '', /Berta/);
+    await follow(page, 'a[href^="account-delete"]', '**/auth/account-delete?**');
+    await follow(page, 'button.main', '**notice=accountDeleted**');
+  }));
 
 /** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {

@@ -1,4 +1,4 @@
-// Every operation of the account pages, each by a user for whom it can succeed.
+// Calls every operation of the account pages as a user who may call it.
 import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
@@ -21,7 +21,7 @@ const shown = {
   pages_accountDelete: 'account-delete',
 } as const;
 
-/** Prepares the users and lists what they call. */
+/** Creates the users and lists their calls. */
 export async function accountWalk(target: TestAppliance): Promise<Step[]> {
   const anna = await aLoggedInUser(target);
   const guarded = await aGuardedUser(target);

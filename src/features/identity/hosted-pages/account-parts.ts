@@ -11,7 +11,7 @@ export interface AccountShown {
   readonly typed: KeptInput;
 }
 
-/** What the caller has just received, which no later page shows again. */
+/** Secrets that the service has just created for the caller. No later page shows them again. */
 export interface Received {
   /** The provisioning URI of an authenticator app that is being added. */
   readonly uri?: string;

@@ -32,7 +32,7 @@ type Lists = {
 const codes = lazy(() => import('#src/platform/images/qr-code.js'));
 const shownIf = (isOn: boolean) => (isOn ? 'yes' : '');
 
-/** Creates the function that reads what an account page shows; undefined for other pages and for visitors without a session. */
+/** Creates the function that reads the account for a page. It returns undefined for other pages and for visitors without a session. */
 export function createAccountViews(
   runtime: Pick<Runtime, 'db' | 'pages' | 'config'>,
   given: Pick<Deps, 'byId' | 'providers'>,
@@ -158,7 +158,7 @@ async function read(deps: Deps, call: UserCall): Promise<Lists> {
   };
 }
 
-/** What the overview says of each part of the account, and the words of the links that change it. */
+/** Texts of the overview: the state of each part of the account, and the link to change it. */
 function statesOf({ account }: User, { totp }: Lists['factors'], texts: PageTexts): Values {
   const { email, phone, passwordHash } = account;
   const hasFactor = totp || account.mfa;

@@ -57,7 +57,7 @@ async function open(deps: FormDeps, call: Visit, name: PageName) {
   return new Redirect(addressOf(deps, 'sign-in', { project: project.id, success, error: query.error }));
 }
 
-/** Answers a form with a page that shows what the caller has received. */
+/** Answers a form with a page that shows new secrets to the caller. */
 async function answer(deps: FormDeps, call: Submission, name: PageName, received: Received) {
   const query = { ...pageQuery.parse({}), ...keptOf(call) };
   return deps.show(name, query, call.request.locale, { account: await deps.accountOf(call, name, received) });

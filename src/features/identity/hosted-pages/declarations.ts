@@ -8,7 +8,7 @@ export const place = {
   project: z.string().max(36).default(''),
   success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
 } as const;
-/** What a page can say that has happened, by the names of its texts. */
+/** Names of the texts that report a success. */
 const notices = [
   'sent',
   'sentSms',

@@ -90,7 +90,7 @@ interface FieldsOfPage {
   readonly passwordLength: number;
 }
 
-/** Renders the fields of a page as fragments. The field with the problem, or the first one that is empty, has the focus. */
+/** Renders the fields of a page as fragments. The focus is on the field with the problem, otherwise on the first empty field, otherwise on the first one. */
 export async function renderFields(
   pages: Runtime['pages'],
   { name: page, texts, typed, problem, link, passwordLength }: FieldsOfPage,
@@ -104,7 +104,7 @@ export async function renderFields(
       id,
       label: texts[label],
       problem: problem?.field === id ? problem.text : '',
-      focus: placeholder === (wrong ?? empty) ? 'yes' : '',
+      focus: placeholder === (wrong ?? empty ?? shown[0]) ? 'yes' : '',
     };
     const value = Object.hasOwn(typed, name) ? typed[name as keyof KeptInput] : '';
     const html =

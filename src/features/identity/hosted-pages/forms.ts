@@ -12,13 +12,13 @@ import { isAccountPage, type PageName, pageAt } from './places.js';
 import type { KeptInput } from './problem.js';
 import type { ShowPage } from './service.js';
 
-/** What the forms need. */
+/** Services for the forms. */
 export interface FormDeps extends Pick<Runtime, 'config'> {
   readonly projects: Projects;
   /** The operations that the forms call; the same as for clients. */
   readonly byId: ReadonlyMap<string, Operation>;
   readonly show: ShowPage;
-  /** What an account page shows of the caller's account. */
+  /** Reads the caller's account for a page. */
   readonly accountOf: (call: Submission, name: PageName, received?: Received) => Promise<AccountShown | undefined>;
 }
 
