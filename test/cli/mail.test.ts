@@ -196,7 +196,7 @@ test('a text with a fault is named with file and line', async () => {
   }
   assert.equal((await place.svc(['mail', 'preview', 'magic-link'])).code, 0);
   rmSync(join(place.dir, 'data/templates'), { recursive: true });
-  assert.equal((await place.svc(['mail', 'check'])).out, 'The templates are valid (de, en, es).\n');
+  assert.equal((await place.svc(['mail', 'check'])).out, 'The templates are valid (de, en, es, fr, pt).\n');
   const german = await place.json<Json>(['mail', 'preview', 'email-code', '--locale', 'de-AT']);
   assert.deepEqual([german.locale, german.subject], ['de', 'Ihr Code für Shop']);
   assert.match((await place.svc(['mail', 'preview', 'email-code', '--html'])).out, /^<!doctype html>[\s\S]*123456/);

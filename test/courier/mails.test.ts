@@ -21,7 +21,9 @@ const changedPassword = [
   { locale: 'de', subject: 'Ihr Passwort wurde geändert', words: /^Guten Tag Ada,\n\nDas Passwort Ihres Kontos/ },
   { locale: 'de-AT', subject: 'Ihr Passwort wurde geändert', words: /geändert: \d+\. \S+ \d{4} um \d\d:\d\d UTC\./ },
   { locale: 'es-MX', subject: 'Su contraseña ha cambiado', words: /^Hola Ada:\n\nLa contraseña de su cuenta/ },
-  { locale: 'fr', subject: 'Your password was changed', words: /^Hello Ada,/ },
+  { locale: 'fr-CA', subject: 'Votre mot de passe a été modifié', words: /^Bonjour Ada,/ },
+  { locale: 'pt', subject: 'A sua palavra-passe foi alterada', words: /^Olá Ada,/ },
+  { locale: 'it', subject: 'Your password was changed', words: /^Hello Ada,/ },
 ];
 for (const { locale, subject, words } of changedPassword) {
   test(`the mail about a changed password is in ${locale ?? 'no language'}`, async () => {
@@ -37,7 +39,7 @@ for (const { locale, subject, words } of changedPassword) {
     assert.deepEqual([mail.from, mail.to], [sender, [{ name: '', address: user.email }]]);
     assert.equal(mail.subject, subject);
     assert.match(mail.text ?? '', words);
-    assert.ok(mail.html?.includes(`<html lang="${(locale ?? 'en').slice(0, 2).replace('fr', 'en')}">`), mail.html);
+    assert.ok(mail.html?.includes(`<html lang="${(locale ?? 'en').slice(0, 2).replace('it', 'en')}">`), mail.html);
     assert.match(raw, /^Auto-Submitted: auto-generated\r$/m);
     assert.match(raw, /^Content-Type: multipart\/alternative;/m);
     assert.doesNotMatch(`${mail.html}`, /<img|src=/);
@@ -53,7 +55,7 @@ for (const { locale, subject, words } of changedPassword) {
 
 test('every mail states its subject in each language, as text and as HTML', async () => {
   for (const message of messageNames.filter((name) => messages[name].channel === 'email')) {
-    for (const locale of ['en', 'de', 'es']) {
+    for (const locale of ['en', 'de', 'es', 'fr', 'pt']) {
       const { variables } = messages[message];
       const values = Object.fromEntries(
         variables.map((name: keyof typeof sampleVariables) => [name, sampleVariables[name]]),

@@ -28,7 +28,7 @@ const values = { ...sampleVariables, project: 'Shop', name: 'Ada' };
 
 test('those that svc brings are sound, and there are no others', async () => {
   assert.deepEqual(await lintTexts(templates, messageNames), []);
-  for (const locale of ['en', 'de', 'es']) {
+  for (const locale of ['en', 'de', 'es', 'fr', 'pt']) {
     const folders = {
       email: readdirSync(join(root, 'templates/emails', locale)),
       sms: readdirSync(join(root, 'templates/sms', locale)),
@@ -41,8 +41,8 @@ test('those that svc brings are sound, and there are no others', async () => {
       locale,
     );
   }
-  assert.deepEqual(await templates.folders('emails'), ['de', 'en', 'es']);
-  assert.deepEqual(await templates.folders('sms'), ['de', 'en', 'es']);
+  assert.deepEqual(await templates.folders('emails'), ['de', 'en', 'es', 'fr', 'pt']);
+  assert.deepEqual(await templates.folders('sms'), ['de', 'en', 'es', 'fr', 'pt']);
 });
 
 test('mails show the colour of the project, and begin with their first words for lists of mails', async () => {
@@ -95,19 +95,19 @@ for (const [locale, label, words] of [
   });
 
 test('a folder is a language, and one that lacks a file is none for that message', async () => {
-  cpSync(join(root, 'templates/emails/en'), join(own, 'emails/fr'), { recursive: true });
-  put('emails/fr/recovery/subject.txt', 'Nouveau mot de passe\n');
-  rmSync(join(own, 'emails/fr/magic-link/body.html'));
+  cpSync(join(root, 'templates/emails/en'), join(own, 'emails/it'), { recursive: true });
+  put('emails/it/recovery/subject.txt', 'Nuova password\n');
+  rmSync(join(own, 'emails/it/magic-link/body.html'));
   const of = async (message: 'recovery' | 'magic-link', locale: string) =>
     (await texts.compose(message, locale, values)).language;
-  assert.equal((await texts.compose('recovery', 'fr-CA', values)).subject, 'Nouveau mot de passe');
+  assert.equal((await texts.compose('recovery', 'it-CH', values)).subject, 'Nuova password');
   assert.deepEqual(
-    [await of('recovery', 'FR'), await of('magic-link', 'fr'), await of('recovery', 'fro')],
-    ['fr', 'en', 'en'],
+    [await of('recovery', 'IT'), await of('magic-link', 'it'), await of('recovery', 'ita')],
+    ['it', 'en', 'en'],
   );
   const found = await lintTexts(templates, messageNames);
-  const file = join(own, 'emails/fr/magic-link/body.html');
-  assert.deepEqual(found, [{ file, line: 1, message: 'the file is missing in fr' }]);
+  const file = join(own, 'emails/it/magic-link/body.html');
+  assert.deepEqual(found, [{ file, line: 1, message: 'the file is missing in it' }]);
   for (const locale of ['../../x', '..', 'en-a', '']) assert.equal(await of('recovery', locale), 'en');
 });
 

@@ -20,6 +20,20 @@ const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     passkey: 'llave de acceso',
     recoverycode: 'códigos de recuperación',
   },
+  fr: {
+    totp: 'application d’authentification',
+    email: 'code par e-mail',
+    phone: 'code par SMS',
+    passkey: 'clé d’accès',
+    recoverycode: 'codes de secours',
+  },
+  pt: {
+    totp: 'aplicação de autenticação',
+    email: 'código por e-mail',
+    phone: 'código por SMS',
+    passkey: 'chave de acesso',
+    recoverycode: 'códigos de recuperação',
+  },
 };
 
 /** The display name of a second factor in a language; English for other languages. */
