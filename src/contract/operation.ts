@@ -26,8 +26,8 @@ import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
 
 /**
- * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, a file, or a redirect of
- * the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
+ * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, an asset of a page, a file,
+ * or a redirect of the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
  */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
@@ -35,6 +35,7 @@ export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'text'; readonly contentType: string }
   | { readonly kind: 'page'; readonly otherwise?: S }
   | { readonly kind: 'image' }
+  | { readonly kind: 'asset' }
   | { readonly kind: 'file' }
   | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
 
@@ -52,6 +53,8 @@ export const page = { kind: 'page' } as const;
 export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
 /** An image; the handler returns an `Image`. */
 export const image = { kind: 'image' } as const;
+/** A script, style or font of a page; the handler returns an `Asset`. */
+export const asset = { kind: 'asset' } as const;
 /** The bytes of a file; the handler returns `FileContent`. */
 export const file = { kind: 'file' } as const;
 /** A redirect; the handler returns a `Redirect`. */
@@ -64,6 +67,12 @@ export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
 export interface Image {
   readonly type: string;
   readonly content: Buffer;
+}
+
+/** A file of a page that never changes under its name, compressed with gzip. */
+export interface Asset {
+  readonly type: string;
+  readonly gzip: Buffer;
 }
 
 type ActorKind = WireActor['kind'];
@@ -225,17 +234,19 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
           ? HtmlPage
           : D['reply'] extends { readonly kind: 'image' }
             ? Image
-            : D['reply'] extends { readonly kind: 'file' }
-              ? FileContent
-              : D['reply'] extends {
-                    readonly kind: 'redirect';
-                    readonly otherwise: { readonly schema: infer S extends z.ZodType };
-                  }
-                ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
-                : D['reply'] extends { readonly kind: 'redirect' }
-                  ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
-                  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
-                    void;
+            : D['reply'] extends { readonly kind: 'asset' }
+              ? Asset
+              : D['reply'] extends { readonly kind: 'file' }
+                ? FileContent
+                : D['reply'] extends {
+                      readonly kind: 'redirect';
+                      readonly otherwise: { readonly schema: infer S extends z.ZodType };
+                    }
+                  ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
+                  : D['reply'] extends { readonly kind: 'redirect' }
+                    ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+                    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
+                      void;
 
 /** The code of a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;

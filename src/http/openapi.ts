@@ -293,6 +293,8 @@ function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: 
       return { content: { [reply.contentType.split(';')[0] ?? '']: asText } };
     case 'image':
       return { content: { 'image/*': binary } };
+    case 'asset':
+      return { content: { 'text/javascript': asText, 'text/css': asText, 'font/ttf': binary } };
     case 'file':
       return { content: fileContent };
     default:

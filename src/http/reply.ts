@@ -1,7 +1,7 @@
 import { type HtmlPage, Redirect } from '#src/contract/browser.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Declaration, Image } from '#src/contract/operation.js';
+import type { Asset, Declaration, Image } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
@@ -98,6 +98,15 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       // Koa writes binary content.
       ctx.type = type;
       ctx.body = content;
+      break;
+    }
+    case 'asset': {
+      const { type, gzip } = value as Asset;
+      response.set('Content-Type', type);
+      // All browsers accept gzip. The name contains a hash of the content.
+      response.set('Content-Encoding', 'gzip');
+      response.set('Cache-Control', `${response.get('Cache-Control')}, immutable`);
+      response.body = gzip;
       break;
     }
     case 'redirect':

@@ -1,0 +1,65 @@
+// The page of the API reference: Scalar over the OpenAPI document of the project.
+import './reference.css';
+import { get, onKey, project, say, serverKey } from './access.js';
+
+/** Placeholder for the id of the project in the code samples of the document. */
+const projectMark = '<PROJECT_ID>';
+
+const settings = {
+  theme: 'none',
+  withDefaultFonts: false,
+  telemetry: false,
+  showToolbar: 'never',
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  hideModels: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  documentDownloadType: 'json',
+  persistAuth: false,
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+  hiddenClients: hiddenClients(),
+};
+
+function hiddenClients() {
+  const names = ['c', 'clojure', 'csharp', 'dart', 'fsharp', 'go', 'http', 'java', 'js', 'kotlin', 'node', 'objc'];
+  names.push('ocaml', 'php', 'powershell', 'python', 'r', 'ruby', 'rust', 'swift');
+  return Object.fromEntries([...names.map((name) => [name, true]), ['shell', ['httpie', 'wget']]]);
+}
+
+function configurationOf(description) {
+  const key = serverKey();
+  return {
+    ...settings,
+    content: description,
+    authentication: {
+      preferredSecurityScheme: [key === '' ? ['project'] : ['project', 'key']],
+      securitySchemes: { project: { value: project }, key: { value: key } },
+    },
+  };
+}
+
+let viewer;
+let loaded;
+
+async function load() {
+  const key = serverKey();
+  if (loaded === key) return;
+  loaded = key;
+  say('Loading');
+  try {
+    const text = await get('openapi.json');
+    const description = JSON.parse(text.replaceAll(projectMark, project));
+    const configuration = configurationOf(description);
+    if (viewer === undefined) viewer = globalThis.Scalar.createApiReference('#viewer', configuration);
+    else viewer.updateConfiguration(configuration);
+    const own = Object.keys(description.components.schemas).filter((name) => name.startsWith('Data.')).length;
+    say(own === 0 ? '' : `with ${own} ${own === 1 ? 'collection' : 'collections'} of the project`);
+  } catch (error) {
+    loaded = undefined;
+    say(error.message, true);
+  }
+}
+
+onKey(load);
+load();
