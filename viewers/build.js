@@ -9,6 +9,16 @@ import { build } from 'esbuild';
 // The package @scalar/api-reference installs 270 others for the same file.
 const scalar = 'node_modules/@scalar/fastify-api-reference';
 
+/** GraphiQL's style sheet contains fonts, which are as large as the rest. The pages use those of the system. */
+const ownFonts = {
+  name: 'own-fonts',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/graphiql\/dist\/style\.css$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/@font-face\s*\{[^}]*\}/g, ''),
+      loader: 'css',
+    })),
+};
+
 const common = {
   bundle: true,
   minify: true,
@@ -20,7 +30,7 @@ const common = {
   jsx: 'automatic',
   legalComments: 'none',
   define: { 'process.env.NODE_ENV': '"production"' },
-  // The style sheets of these packages contain the names of their fonts only.
+  plugins: [ownFonts],
   loader: { '.ttf': 'file' },
   assetNames: '[name]',
 };

@@ -9,7 +9,6 @@ const settings = {
   theme: 'none',
   withDefaultFonts: false,
   telemetry: false,
-  showToolbar: 'never',
   showDeveloperTools: 'never',
   hideClientButton: true,
   hideModels: false,
@@ -27,16 +26,33 @@ function hiddenClients() {
   return Object.fromEntries([...names.map((name) => [name, true]), ['shell', ['httpie', 'wget']]]);
 }
 
+let credentialHeaders = [];
+
+function headerNames({ components }) {
+  const { project: _, ...schemes } = components.securitySchemes;
+  return Object.values(schemes).map(({ name }) => name);
+}
+
 function configurationOf(description) {
   const key = serverKey();
   return {
     ...settings,
+    onBeforeRequest: sent,
     content: description,
     authentication: {
-      preferredSecurityScheme: [key === '' ? ['project'] : ['project', 'key']],
+      preferredSecurityScheme: [['project', 'key']],
       securitySchemes: { project: { value: project }, key: { value: key } },
     },
   };
+}
+
+/** With a credential in a header, the cookie of a login is not sent: a request has one credential. */
+function sent({ request, ...more }) {
+  const headers = new Headers(request.headers);
+  for (const [name, value] of request.headers) if (value === '') headers.delete(name);
+  const has = (name) => headers.has(name);
+  const credentials = credentialHeaders.some(has) ? 'omit' : 'same-origin';
+  return { ...more, request: new Request(request, { headers, credentials }) };
 }
 
 let viewer;
@@ -50,6 +66,7 @@ async function load() {
   try {
     const text = await get('openapi.json');
     const description = JSON.parse(text.replaceAll(projectMark, project));
+    credentialHeaders = headerNames(description);
     const configuration = configurationOf(description);
     if (viewer === undefined) viewer = globalThis.Scalar.createApiReference('#viewer', configuration);
     else viewer.updateConfiguration(configuration);
