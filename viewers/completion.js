@@ -45,7 +45,8 @@ function withoutStrings(text) {
   return text.replace(/"(?:[^"\\\n]|\\.)*"?|#.*/g, (found) => ' '.repeat(found.length));
 }
 
-const isInString = (text) => /^(?:[^"\n]|"(?:[^"\\\n]|\\.)*")*"(?:[^"\\\n]|\\.)*$/.test(text.slice(text.lastIndexOf('\n') + 1));
+const isInString = (text) =>
+  /^(?:[^"\n]|"(?:[^"\\\n]|\\.)*")*"(?:[^"\\\n]|\\.)*$/.test(text.slice(text.lastIndexOf('\n') + 1));
 
 /** The end of the arguments that begin before this text. */
 function endOf(text) {
@@ -82,7 +83,8 @@ function databaseIds(collections) {
 const collectionIds = (collections) =>
   collections.map(({ id, databaseId, name }) => ({ label: id, text: id, detail: `${name} in ${databaseId}` }));
 
-const attributesOf = (collections) => collections.flatMap(({ id, attributes }) => attributes.map((one) => ({ ...one, id })));
+const attributesOf = (collections) =>
+  collections.flatMap(({ id, attributes }) => attributes.map((one) => ({ ...one, id })));
 
 const members = (collections) =>
   attributesOf(collections).map((attribute) => ({

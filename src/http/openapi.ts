@@ -13,6 +13,8 @@ import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
 import { createErrorResponses, type ErrorResponses, errorShape, headerRefs } from './openapi-errors.js';
+import { codeSamplesOf } from './openapi-samples.js';
+import { tagOf, tagsOf } from './openapi-tags.js';
 import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
@@ -24,6 +26,7 @@ export function describeApi(
   config: Pick<Config, 'baseUrl'>,
   title = titleOf(project),
 ): Json {
+  const endpoint = config.baseUrl.replace(/\/$/, '');
   const schemas: Json = { Error: errorShape };
   const errors = createErrorResponses();
   const paths: Record<string, Json> = {};
@@ -35,7 +38,10 @@ export function describeApi(
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
       const at = paths[key] ?? {};
       paths[key] = at;
-      at[declaration.method.toLowerCase()] = describe(declaration, path, schemas, errors);
+      const described = describe(declaration, path, schemas, errors);
+      const samples = path === declaration.path ? codeSamplesOf(declaration, described, endpoint) : [];
+      at[declaration.method.toLowerCase()] =
+        samples.length === 0 ? described : { ...described, 'x-codeSamples': samples };
     }
   }
   const names = credentialHeaders([]);
@@ -53,8 +59,8 @@ export function describeApi(
       description:
         'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.',
     },
-    servers: [{ url: config.baseUrl.replace(/\/$/, '') }],
-    tags: [...new Set(operations.map(({ declaration }) => declaration.tag))].map((name) => ({ name })),
+    servers: [{ url: endpoint }],
+    tags: tagsOf(operations.map(({ declaration }) => declaration)),
     paths,
     webhooks: describeEvents(schemas),
     components: {
@@ -200,7 +206,7 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
   return {
     operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
     summary: declaration.summary,
-    tags: [declaration.tag],
+    tags: [tagOf(declaration)],
     ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
     'x-rate-limit-class': declaration.limit,
     security: securityOf(declaration),
