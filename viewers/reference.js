@@ -16,6 +16,9 @@ const settings = {
   mcp: { disabled: true },
   documentDownloadType: 'json',
   persistAuth: false,
+  hideDarkModeToggle: true,
+  // Without this, the viewer takes the mode that another page of this origin has stored.
+  forceDarkModeState: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light',
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   hiddenClients: hiddenClients(),
 };
@@ -55,6 +58,17 @@ function sent({ request, ...more }) {
   return { ...more, request: new Request(request, { headers, credentials }) };
 }
 
+/** Shortens summaries, which the sidebar shows, to their first clause. The whole text becomes the description of the operation. */
+function withTitles(description) {
+  for (const operations of Object.values(description.paths))
+    for (const operation of Object.values(operations)) {
+      const [title] = operation.summary.split(/[.;:](?:\s|$)/);
+      if (title.length < operation.summary.length - 1) operation.description = operation.summary;
+      operation.summary = title;
+    }
+  return description;
+}
+
 let viewer;
 let loaded;
 
@@ -65,7 +79,7 @@ async function load() {
   say('Loading');
   try {
     const text = await get('openapi.json');
-    const description = JSON.parse(text.replaceAll(projectMark, project));
+    const description = withTitles(JSON.parse(text.replaceAll(projectMark, project)));
     credentialHeaders = headerNames(description);
     const configuration = configurationOf(description);
     if (viewer === undefined) viewer = globalThis.Scalar.createApiReference('#viewer', configuration);

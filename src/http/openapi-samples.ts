@@ -17,14 +17,31 @@ const sdks = {
   },
 } as const;
 
-/**
- * Code that calls the operation by Appwrite's SDKs, as `x-codeSamples` of the description. `<PROJECT_ID>` and the like are placeholders.
- * Empty if the SDKs do not have the operation.
- */
-export function codeSamplesOf(declaration: Declaration, described: Json, endpoint: string): Json[] {
+/** Adds an example of the body to the description of an operation, and code that calls it by Appwrite's SDKs if they have it. */
+export function withSamples(described: Json, declaration: Declaration, endpoint: string): Json {
+  const { given, members } = argumentsOf(declaration, described);
+  const json = contentOf(described)['application/json'];
+  const body = { content: { 'application/json': { ...json, example: objectOf(members) } } };
+  const samples = codeSamplesOf(declaration, [...given, ...members], endpoint);
+  return {
+    ...described,
+    ...(json === undefined ? {} : { requestBody: { ...(described.requestBody as Json), ...body } }),
+    ...(samples.length === 0 ? {} : { 'x-codeSamples': samples }),
+  };
+}
+
+/** An example of an object with its required members. */
+export function exampleObject({ properties = {}, required = [] }: Shape): Json {
+  return objectOf(Object.entries(properties).filter(([name]) => required.includes(name)));
+}
+
+const objectOf = (members: Arguments): Json =>
+  Object.fromEntries(members.map(([name, schema]) => [name, exampleOf(name, schema)]));
+
+/** Samples in the form of `x-codeSamples`. `<PROJECT_ID>` and the like are placeholders. */
+function codeSamplesOf(declaration: Declaration, args: Arguments, endpoint: string): Json[] {
   const call = sdkMethodOf(declaration);
   if (call === undefined) return [];
-  const args = argumentsOf(declaration, described);
   return call.sdks.map((name) => ({
     lang: 'javascript',
     label: sdks[name].title,
@@ -33,20 +50,22 @@ export function codeSamplesOf(declaration: Declaration, described: Json, endpoin
 }
 
 /** Members of a body that the SDKs require, also if the service does not. */
-const neededBySdks = new Set(['data', 'documentId', 'name', 'platformId', 'rowId', 'url', 'webhookId']);
+const neededBySdks = new Set(['data', 'documentId', 'events', 'name', 'platformId', 'rowId', 'url', 'webhookId']);
 
-/** The arguments of a call: parameters and members of the body that the service or the SDKs require. */
-function argumentsOf({ method }: Declaration, { parameters, requestBody }: Json): Arguments {
-  const named = (parameters as { name: string; in: string; required: boolean; schema: Json }[])
+/** The arguments that the service or the SDKs require: parameters of the path and the query, and members of the body. */
+function argumentsOf({ method }: Declaration, described: Json): { given: Arguments; members: Arguments } {
+  const given = (described.parameters as { name: string; in: string; required: boolean; schema: Json }[])
     .filter((parameter) => parameter.required && parameter.in !== 'header')
     .map(({ name, schema }): [string, Json] => [name, schema]);
-  const [content] = Object.values(
-    (requestBody as { content: Record<string, { schema: Json }> } | undefined)?.content ?? {},
-  );
+  const [content] = Object.values(contentOf(described));
   const { properties = {}, required = [] } = (content?.schema ?? {}) as Shape;
   const isNeeded = (name: string) =>
     required.includes(name) || neededBySdks.has(name) || (method === 'PATCH' && name === 'default');
-  return [...named, ...Object.entries(properties).filter(([name]) => isNeeded(name))];
+  return { given, members: Object.entries(properties).filter(([name]) => isNeeded(name)) };
+}
+
+function contentOf({ requestBody }: Json): Readonly<Record<string, { readonly schema: Json }>> {
+  return (requestBody as { content: Record<string, { schema: Json }> } | undefined)?.content ?? {};
 }
 
 type Shape = { readonly properties?: Record<string, Json>; readonly required?: readonly string[] };
@@ -61,7 +80,7 @@ function sourceOf(
   const variable = service === 'TablesDB' ? 'tablesDB' : service.toLowerCase();
   const members = args.map(([key, schema]) => {
     const isFile = schema.format === 'binary';
-    return `  ${key === 'default' ? 'xdefault' : key}: ${isFile ? sdk.file : exampleOf(key, schema)},\n`;
+    return `  ${key === 'default' ? 'xdefault' : key}: ${isFile ? sdk.file : literal(exampleOf(key, schema))},\n`;
   });
   const imports = args.some(([, schema]) => schema.format === 'binary') ? sdk.imports : '';
   const client = [
@@ -83,25 +102,32 @@ function credentialOf({ auth }: Declaration): string {
   return auth.includes('user') && !auth.includes('guest') ? "\n  .setSession('<SESSION_SECRET>')" : '';
 }
 
-/** An example of a value as JavaScript: a placeholder for strings, else a value of the type. */
-function exampleOf(key: string, schema: Json): string {
-  const choices = (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
-  const [choice] = choices ?? [];
+/** Examples of strings by format. */
+const formats: Readonly<Record<string, string>> = {
+  email: 'anna@example.com',
+  uri: 'https://example.com',
+  'date-time': '2030-01-31T12:00:00.000Z',
+};
+
+/** An example of a value: a placeholder for strings, else a value of the type. */
+function exampleOf(key: string, schema: Json): unknown {
+  const [choice] = (schema.anyOf ?? schema.oneOf ?? []) as Json[];
   if (choice !== undefined) return exampleOf(key, choice);
   const [first] = (schema.enum as unknown[] | undefined) ?? [];
-  if (first !== undefined || schema.const !== undefined) return literal(first ?? schema.const);
+  if (first !== undefined || schema.const !== undefined) return first ?? schema.const;
+  if (key === 'documentId' || key === 'rowId') return 'unique()';
   switch (schema.type) {
     case 'integer':
     case 'number':
-      return String(Math.max(1, Number(schema.minimum ?? 1)));
+      return Math.max(1, Number(schema.minimum ?? 1));
     case 'boolean':
-      return 'true';
+      return true;
     case 'array':
-      return '[]';
+      return [];
     case 'object':
-      return '{}';
+      return {};
     default:
-      return `'<${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}>'`;
+      return formats[String(schema.format)] ?? `<${key.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}>`;
   }
 }
 

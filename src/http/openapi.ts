@@ -13,7 +13,7 @@ import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
 import { createErrorResponses, type ErrorResponses, errorShape, headerRefs } from './openapi-errors.js';
-import { codeSamplesOf } from './openapi-samples.js';
+import { withSamples } from './openapi-samples.js';
 import { tagOf, tagsOf } from './openapi-tags.js';
 import { isList } from './query.js';
 
@@ -39,9 +39,8 @@ export function describeApi(
       const at = paths[key] ?? {};
       paths[key] = at;
       const described = describe(declaration, path, schemas, errors);
-      const samples = path === declaration.path ? codeSamplesOf(declaration, described, endpoint) : [];
       at[declaration.method.toLowerCase()] =
-        samples.length === 0 ? described : { ...described, 'x-codeSamples': samples };
+        path === declaration.path ? withSamples(described, declaration, endpoint) : described;
     }
   }
   const names = credentialHeaders([]);
@@ -57,7 +56,7 @@ export function describeApi(
       title,
       version: wireVersion,
       description:
-        'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.',
+        'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.\n\nEach request names the project in a header. A backend adds a server key. A browser sends the session cookie that a login has set; apps send the secret of the session or a JWT instead.',
     },
     servers: [{ url: endpoint }],
     tags: tagsOf(operations.map(({ declaration }) => declaration)),
