@@ -35,10 +35,10 @@ function messageOf(text) {
   }
 }
 
-/** Says in the bar how it went. */
-export function say(text, isBad = false) {
+/** Says in the bar how it went: `loading`, `read` with the key in use, or `failed`. */
+export function say(result, text = '') {
+  state.dataset.state = result;
   state.textContent = text;
-  state.classList.toggle('bad', isBad);
 }
 
 /** Calls this function when another key is used. */

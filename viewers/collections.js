@@ -41,10 +41,10 @@ async function readAll() {
       }),
     );
     publish(lists.flat());
-    say('');
+    say('read');
   } catch (error) {
     publish([]);
-    say(error.message, true);
+    say('failed', error.message);
   }
   readAt = performance.now();
 }
@@ -56,6 +56,7 @@ function publish(list) {
 
 onKey(() => {
   readAt = Number.NEGATIVE_INFINITY;
+  say('loading');
   if (serverKey() === '') publish([]);
   else freshCollections();
 });

@@ -76,7 +76,7 @@ async function load() {
   const key = serverKey();
   if (loaded === key) return;
   loaded = key;
-  say('Loading');
+  say('loading', 'Loading');
   try {
     const text = await get('openapi.json');
     const description = withTitles(JSON.parse(text.replaceAll(projectMark, project)));
@@ -85,10 +85,11 @@ async function load() {
     if (viewer === undefined) viewer = globalThis.Scalar.createApiReference('#viewer', configuration);
     else viewer.updateConfiguration(configuration);
     const own = Object.keys(description.components.schemas).filter((name) => name.startsWith('Data.')).length;
-    say(own === 0 ? '' : `with ${own} ${own === 1 ? 'collection' : 'collections'} of the project`);
+    if (key === '') return say('guest');
+    say('read', `with ${own} ${own === 1 ? 'collection' : 'collections'} of the project`);
   } catch (error) {
     loaded = undefined;
-    say(error.message, true);
+    say('failed', error.message);
   }
 }
 

@@ -69,7 +69,7 @@ export function withCollections(generic: Json, collections: readonly Collection[
       Object.assign(paths, withData(JSON.parse(text), schemas[`Data.${name}`] as Json));
     }
   }
-  const ownTags = ({ tag, shape, shown }: Way) =>
+  const ownTags = ({ shape, shown }: Way) =>
     collections.map((collection) => ({
       name: `${shape}.${names.get(collection.number)}`,
       'x-displayName': `${collection.name || collection.id}: ${shown}`,

@@ -252,7 +252,7 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
             json: also(code),
             mediaType: declaration.mediaType,
             // A refused form is answered with its page.
-            isPage: reply.kind === 'page' || declaration.form === true,
+            isPage: reply.kind === 'page' || declaration.form === true || declaration.orPage === true,
           }),
         ]),
       ),

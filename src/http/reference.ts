@@ -4,8 +4,7 @@ import { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
 import { asset, declare, implement, type Operation, page, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { Projects } from '#src/features/index.js';
-import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import { isReferenceOn, type Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createViewerFiles } from './viewer-files.js';
 
@@ -69,9 +68,8 @@ const views: Readonly<Record<'api' | 'graphql', View>> = {
 export function createReference({ config, pages }: Pick<Runtime, 'config' | 'pages'>, projects: Projects): Reference {
   const names = credentialHeaders([]);
   const files = createViewerFiles();
-  const isLocal = isOnLocalhost(config.baseUrl);
   const requireOn = async ({ id, settings }: Project, heading: string, request: RequestFacts): Promise<void> => {
-    if (settings['api.reference'] ?? isLocal) return;
+    if (isReferenceOn(settings, config)) return;
     if (request.prefersPage()) request.browser.showErrorAs(await pages.render('reference/off', { heading, id }));
     throw new Failure('general_route_not_found');
   };
