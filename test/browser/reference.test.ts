@@ -49,7 +49,7 @@ test('the API reference creates a document of an own collection with a server ke
     const { page, complaints } = await watchedPage(context, endpoint);
     await openWithKey(page, `${endpoint}/docs?project=main`, secret);
     const sidebar = page.locator('aside');
-    await sidebar.getByText('Login and sessions').waitFor();
+    await sidebar.getByText('Login and sessions').first().waitFor();
     await sidebar.getByText('Posts: documents').first().click();
     await sidebar.getByText('Creates a document', { exact: true }).last().click();
     await page.getByRole('button', { name: '(post /databases/blog/collections/posts/documents)' }).click();

@@ -160,6 +160,12 @@ test('every described operation is mounted, and nothing else is', async () => {
   );
 });
 
+/** The published name of a file of the pages for developers. */
+async function viewerFile(): Promise<string> {
+  const { text } = await guest.get('/docs?project=main');
+  return /docs\/assets\/([\w.-]+)"/.exec(text)?.[1] ?? '';
+}
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -181,6 +187,7 @@ test('every operation succeeds as described', async () => {
     ['operations_ping', 'GET', '/ping'],
     ['operations_start', 'GET', '/'],
     ['operations_reference', 'GET', '/docs?project=main'],
+    ['operations_referenceAsset', 'GET', `/docs/assets/${await viewerFile()}`],
     ['locale_get', 'GET', '/locale'],
     ['locale_listCodes', 'GET', '/locale/codes'],
     ['locale_listContinents', 'GET', '/locale/continents'],

@@ -8,7 +8,7 @@ import { copyCheckout } from '../harness/checkout.js';
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],
-  ...['src', 'bin', 'migrations', 'templates'],
+  ...['src', 'bin', 'migrations', 'templates', 'viewers'],
 ]);
 after(() => copy.dispose());
 

@@ -21,7 +21,7 @@ import { copyCheckout } from '../harness/checkout.js';
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],
-  ...['src', 'bin', 'migrations', 'templates'],
+  ...['src', 'bin', 'migrations', 'templates', 'viewers'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-install-'));
 after(() => {

@@ -22,7 +22,7 @@ const notes = [
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],
-  ...['src', 'bin', 'migrations', 'templates'],
+  ...['src', 'bin', 'migrations', 'templates', 'viewers'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-readme-'));
 after(() => {
