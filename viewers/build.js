@@ -35,7 +35,7 @@ const common = {
   assetNames: '[name]',
 };
 
-/** Writes the files, their list and the licences of what is in them to this directory. */
+/** Writes the files and the licences of what is in them to this directory. */
 export async function buildViewers(directory) {
   mkdirSync(directory);
   const published = {};
@@ -73,7 +73,6 @@ export async function buildViewers(directory) {
       define: { ...common.define, WORKERS: JSON.stringify(workerNames) },
     })),
   );
-  writeFileSync(join(directory, 'files.json'), `${JSON.stringify(published)}\n`);
   writeFileSync(join(directory, 'LICENSES'), licences([scalar, ...packagesOf(inputs)]));
 }
 

@@ -13,6 +13,7 @@ import {
 } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import { asMeant, valueAt } from './as-meant.js';
+import type { Asset } from './asset.js';
 import type { Browser, HtmlPage, Redirect } from './browser.js';
 import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
@@ -67,12 +68,6 @@ export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
 export interface Image {
   readonly type: string;
   readonly content: Buffer;
-}
-
-/** A file of a page that never changes under its name, compressed with gzip. */
-export interface Asset {
-  readonly type: string;
-  readonly gzip: Buffer;
 }
 
 type ActorKind = WireActor['kind'];

@@ -1,7 +1,8 @@
+import type { Asset } from '#src/contract/asset.js';
 import { type HtmlPage, Redirect } from '#src/contract/browser.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Asset, Declaration, Image } from '#src/contract/operation.js';
+import type { Declaration, Image } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
@@ -85,14 +86,10 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       response.set('Content-Type', reply.contentType);
       response.body = [String(value)];
       break;
-    case 'page': {
-      if (!isPage(value)) {
-        writeJson(response, value);
-        break;
-      }
-      writePage(response, value);
+    case 'page':
+      if (isPage(value)) writePage(response, value);
+      else writeJson(response, value);
       break;
-    }
     case 'image': {
       const { type, content } = value as Image;
       // Koa writes binary content.
@@ -100,15 +97,9 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       ctx.body = content;
       break;
     }
-    case 'asset': {
-      const { type, gzip } = value as Asset;
-      response.set('Content-Type', type);
-      // All browsers accept gzip. The name contains a hash of the content.
-      response.set('Content-Encoding', 'gzip');
-      response.set('Cache-Control', `${response.get('Cache-Control')}, immutable`);
-      response.body = gzip;
+    case 'asset':
+      writeAsset(response, value as Asset);
       break;
-    }
     case 'redirect':
       if (value instanceof Redirect) {
         response.set('Location', value.location);
@@ -150,6 +141,14 @@ export function writePage(response: RequestContext['response'], page: HtmlPage):
   // With `no-referrer` browsers also hide the origin of a form, which is needed to detect foreign forms.
   if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
   response.body = [page.html];
+}
+
+/** Answers with a file of a page. All browsers accept gzip, and the name contains a hash of the content. */
+function writeAsset(response: RequestContext['response'], { type, gzip }: Asset): void {
+  response.set('Content-Type', type);
+  response.set('Content-Encoding', 'gzip');
+  response.set('Cache-Control', `${response.get('Cache-Control')}, immutable`);
+  response.body = gzip;
 }
 
 function writeJson(response: RequestContext['response'], value: unknown): void {

@@ -1,12 +1,14 @@
-// Makes the pictures of docs/pages.md: `npm run pictures`. Not a test.
+// Makes the pictures of docs/pages.md and docs/reference.md: `npm run pictures`. Not a test.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { aServerKey } from '../harness/actors.js';
 import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { addProvider } from '../oauth2/setup.js';
 import { hostedScene } from './hosted.js';
 import { brand, hostedPages, withProvider } from './pages.js';
+import { openWithKey } from './reference.js';
 
 const folder = join(root, 'docs/pictures');
 const client = { clientId: 'shop', clientSecret: 'a secret' };
@@ -38,3 +40,25 @@ test('pictures of every hosted page', (t) =>
     },
     withSms,
   ));
+
+test('pictures of the pages for developers', (t) =>
+  hostedScene(t, async ({ service, endpoint, fresh }) => {
+    mkdirSync(folder, { recursive: true });
+    const { client, secret } = await aServerKey(service);
+    (await client.post('/databases', { databaseId: 'blog', name: 'Blog' })).expect(201);
+    (await client.post('/databases/blog/collections', { collectionId: 'posts', name: 'Posts' })).expect(201);
+    const attribute = { key: 'title', size: 100, required: true };
+    (await client.post('/databases/blog/collections/posts/attributes/string', attribute)).expect(202);
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const name of ['docs', 'graphql']) {
+        const page = await (await fresh({ viewport: { width: 1280, height: 800 }, colorScheme })).newPage();
+        await openWithKey(page, `${endpoint}/${name}?project=main`, secret);
+        await page
+          .locator(name === 'docs' ? '#viewer section' : '.graphiql-query-editor .view-lines')
+          .first()
+          .waitFor();
+        // Both viewers go on drawing for a moment.
+        await page.waitForTimeout(2000);
+        await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+      }
+  }));
