@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { externalPackages, knexBundle } from './external-packages.js';
+import { buildViewers } from './templates/viewers/build.js';
 
 const [fresh, old] = [`dist.${process.pid}`, `dist.${process.pid}.old`];
 process.on('exit', () => {
@@ -41,6 +42,8 @@ await build({
 });
 
 await build({ ...knexBundle, outfile: `${fresh}/node_modules/knex/index.js` });
+
+await buildViewers(`${fresh}/viewers`);
 
 // The font of drawn pictures, with its licence; its package has 35 others.
 for (const [file, copy] of [

@@ -213,7 +213,7 @@ packages_installed() {
 }
 
 built() {
-  [ -e dist/.complete ] && [ -z "$(find src package.json tsconfig.json esbuild.config.js external-packages.js -newer dist/.complete | head -n 1)" ]
+  [ -e dist/.complete ] && [ -z "$(find src package.json tsconfig.json esbuild.config.js external-packages.js templates/viewers -newer dist/.complete | head -n 1)" ]
 }
 
 # What the build needs are optional packages, so it works without those for development.

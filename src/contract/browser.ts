@@ -16,6 +16,8 @@ export interface HtmlPage {
   readonly formTargets?: readonly string[];
   /** True if it frames other pages of the service. */
   readonly hasFrames?: true;
+  /** True if it shows a viewer of `templates/viewers/`, which adds styles while it runs and starts workers. */
+  readonly hasViewer?: true;
   /** True for the HTML of a mail: shown in a frame of the service, without scripts, with styles of its own. */
   readonly isMail?: true;
 }

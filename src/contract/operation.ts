@@ -13,6 +13,7 @@ import {
 } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import { asMeant, valueAt } from './as-meant.js';
+import type { Asset } from './asset.js';
 import type { Browser, HtmlPage, Redirect } from './browser.js';
 import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
@@ -26,8 +27,8 @@ import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
 
 /**
- * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, a file, or a redirect of
- * the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
+ * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, an asset of a page, a file,
+ * or a redirect of the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
  */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
@@ -35,6 +36,7 @@ export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'text'; readonly contentType: string }
   | { readonly kind: 'page'; readonly otherwise?: S }
   | { readonly kind: 'image' }
+  | { readonly kind: 'asset' }
   | { readonly kind: 'file' }
   | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
 
@@ -52,6 +54,8 @@ export const page = { kind: 'page' } as const;
 export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
 /** An image; the handler returns an `Image`. */
 export const image = { kind: 'image' } as const;
+/** A script, style or font of a page; the handler returns an `Asset`. */
+export const asset = { kind: 'asset' } as const;
 /** The bytes of a file; the handler returns `FileContent`. */
 export const file = { kind: 'file' } as const;
 /** A redirect; the handler returns a `Redirect`. */
@@ -227,17 +231,19 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
           ? HtmlPage | (D extends { readonly orRedirect: true } ? Redirect : never)
           : D['reply'] extends { readonly kind: 'image' }
             ? Image
-            : D['reply'] extends { readonly kind: 'file' }
-              ? FileContent
-              : D['reply'] extends {
-                    readonly kind: 'redirect';
-                    readonly otherwise: { readonly schema: infer S extends z.ZodType };
-                  }
-                ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
-                : D['reply'] extends { readonly kind: 'redirect' }
-                  ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
-                  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
-                    void;
+            : D['reply'] extends { readonly kind: 'asset' }
+              ? Asset
+              : D['reply'] extends { readonly kind: 'file' }
+                ? FileContent
+                : D['reply'] extends {
+                      readonly kind: 'redirect';
+                      readonly otherwise: { readonly schema: infer S extends z.ZodType };
+                    }
+                  ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
+                  : D['reply'] extends { readonly kind: 'redirect' }
+                    ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+                    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
+                      void;
 
 /** The code of a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;

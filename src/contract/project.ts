@@ -25,8 +25,11 @@ const loginSwitch = (way: string) => z.boolean().default(true).describe(`Let use
 export const projectSettings = z.object({
   'api.reference': z
     .boolean()
-    .default(false)
-    .describe('Serve the API reference at /v1/docs and a page to run GraphQL at /v1/graphql, to everybody'),
+    .nullable()
+    .default(null)
+    .describe(
+      'Serve the API reference at /v1/docs and a page to run GraphQL at /v1/graphql, to everybody; null: while SVC_BASE_URL is on localhost',
+    ),
   'session.days': z
     .int()
     .min(1)

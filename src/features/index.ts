@@ -66,7 +66,7 @@ export type { JobState } from './installation/jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './installation/limits/index.js';
 export { followMs, type OtherMasterKey, type RotatedMasterKey } from './installation/master-key/index.js';
 export type { ProjectPlatform, Projects } from './installation/projects/index.js';
-export { toKey, toPlatform, toProject } from './installation/projects/index.js';
+export { isReferenceOn, toKey, toPlatform, toProject } from './installation/projects/index.js';
 export { runningServers, type ServerRow } from './installation/servers/index.js';
 
 export {

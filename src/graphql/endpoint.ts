@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { HtmlPage } from '#src/contract/browser.js';
-import { declare, implement, type Operation, rawJson } from '#src/contract/operation.js';
+import { declare, implement, type Operation, type RequestFacts, rawJson } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { lazy } from '#src/platform/runtime/lazy.js';
@@ -77,7 +77,7 @@ const graphqlApi = declare({
 export function createGraphql(
   runtime: Pick<Runtime, 'log'>,
   operations: readonly Operation[],
-  pageOf: (project: Project) => Promise<HtmlPage>,
+  pageOf: (project: Project, request: RequestFacts) => Promise<HtmlPage>,
 ): readonly Operation[] {
   const engine = lazy(async () => {
     const { createEngine } = await import('./engine.js');
@@ -91,7 +91,7 @@ export function createGraphql(
       const { project, query, request } = call;
       if (query.query !== undefined || !request.prefersPage()) return (await engine.get()).get(call, query);
       request.charge(0, 'graphql_limit_exceeded');
-      return pageOf(project);
+      return pageOf(project, request);
     },
   });
 }

@@ -1,19 +1,23 @@
 import type { Collection } from '#src/features/index.js';
 import { attributeTypes, isToOne, type Relation, shownAttributes } from '#src/features/index.js';
+import { exampleObject } from './openapi-samples.js';
 
 type Json = Record<string, unknown>;
 type Attribute = Collection['attributes'][number];
 
 /**
- * The two APIs for the documents of a collection: their paths, the names of their schemas, and the path parameters that collection-specific
- * paths omit.
+ * The two APIs for the documents of a collection: their paths, the names of their schemas, the path parameters that collection-specific
+ * paths omit, and the placeholders of these in code samples.
  */
 const ways = [
   {
     path: '/databases/{databaseId}/collections/{collectionId}/documents',
     shape: 'Document',
     list: 'documents',
+    tag: 'databases',
+    shown: 'documents',
     ids: ['databaseId', 'collectionId'],
+    sampleIds: ['<DATABASE_ID>', '<COLLECTION_ID>'],
     ownPath: ({ databaseId, id }: Collection) => `/databases/${databaseId}/collections/${id}/documents`,
     described: ({ name }: Collection) => `A document of the collection "${name}"`,
   },
@@ -21,7 +25,10 @@ const ways = [
     path: '/tablesdb/{databaseId}/tables/{tableId}/rows',
     shape: 'Row',
     list: 'rows',
+    tag: 'tablesdb',
+    shown: 'rows',
     ids: ['databaseId', 'tableId'],
+    sampleIds: ['<DATABASE_ID>', '<TABLE_ID>'],
     ownPath: ({ databaseId, id }: Collection) => `/tablesdb/${databaseId}/tables/${id}/rows`,
     described: ({ name }: Collection) => `A row of the table "${name}"`,
   },
@@ -44,6 +51,7 @@ export function withCollections(generic: Json, collections: readonly Collection[
   const schemas: Json = { ...components.schemas };
   const paths: Json = { ...(generic.paths as Json) };
   const names = namesOf(collections);
+  const tags = generic.tags as { readonly name: string }[];
   for (const collection of collections) {
     const name = String(names.get(collection.number));
     for (const form of payloads) schemas[`${form}.${name}`] = payloadSchema(collection, form, names);
@@ -53,11 +61,39 @@ export function withCollections(generic: Json, collections: readonly Collection[
     for (const collection of collections) {
       const name = String(names.get(collection.number));
       schemas[`${way.shape}.${name}`] = documentSchema(collection, schemas[way.shape] as Json, way, names);
-      const text = template.replaceAll(marks.path, way.ownPath(collection)).replaceAll(marks.name, name);
-      Object.assign(paths, JSON.parse(text));
+      const text = template
+        .replaceAll(marks.path, way.ownPath(collection))
+        .replaceAll(marks.name, name)
+        .replaceAll(way.sampleIds[0], collection.databaseId)
+        .replaceAll(way.sampleIds[1], collection.id);
+      Object.assign(paths, withData(JSON.parse(text), schemas[`Data.${name}`] as Json));
     }
   }
-  return { ...generic, paths, components: { ...components, schemas } };
+  const ownTags = ({ shape, shown }: Way) =>
+    collections.map((collection) => ({
+      name: `${shape}.${names.get(collection.number)}`,
+      'x-displayName': `${collection.name || collection.id}: ${shown}`,
+      description: `The collection ${collection.id} of the database ${collection.databaseId}.`,
+    }));
+  const ownOf = new Map(ways.map((way) => [way.tag as string, ownTags(way)]));
+  return {
+    ...generic,
+    tags: tags.flatMap((one) => [one, ...(ownOf.get(one.name) ?? [])]),
+    paths,
+    components: { ...components, schemas },
+  };
+}
+
+/** Puts the required attributes of a collection into the examples of its operations. */
+function withData(operations: Record<string, Record<string, Json>>, data: Json): Json {
+  for (const methods of Object.values(operations))
+    for (const { requestBody } of Object.values(methods)) {
+      const json = (requestBody as { content: Record<string, { example?: Json }> } | undefined)?.content[
+        'application/json'
+      ];
+      if (json?.example?.data !== undefined) json.example = { ...json.example, data: exampleObject(data) };
+    }
+  return operations;
 }
 
 /** Schema names by collection number. Ids may contain dots, so two collections could get the same name; duplicates get a suffix. */
@@ -173,6 +209,7 @@ function ownOperations(operations: Json, way: Way): Json {
   const own = structuredClone(operations) as Record<string, Json>;
   for (const [method, operation] of Object.entries(own)) {
     operation.operationId = `${operation.operationId}__${marks.name}`;
+    operation.tags = [`${way.shape}.${marks.name}`];
     operation.parameters = (operation.parameters as Json[]).filter(
       (parameter) => parameter.in !== 'path' || !way.ids.some((id) => id === parameter.name),
     );

@@ -13,6 +13,8 @@ import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
 import { createErrorResponses, type ErrorResponses, errorShape, headerRefs } from './openapi-errors.js';
+import { withSamples } from './openapi-samples.js';
+import { tagOf, tagsOf } from './openapi-tags.js';
 import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
@@ -24,6 +26,7 @@ export function describeApi(
   config: Pick<Config, 'baseUrl'>,
   title = titleOf(project),
 ): Json {
+  const endpoint = config.baseUrl.replace(/\/$/, '');
   const schemas: Json = { Error: errorShape };
   const errors = createErrorResponses();
   const paths: Record<string, Json> = {};
@@ -35,7 +38,9 @@ export function describeApi(
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
       const at = paths[key] ?? {};
       paths[key] = at;
-      at[declaration.method.toLowerCase()] = describe(declaration, path, schemas, errors);
+      const described = describe(declaration, path, schemas, errors);
+      at[declaration.method.toLowerCase()] =
+        path === declaration.path ? withSamples(described, declaration, endpoint) : described;
     }
   }
   const names = credentialHeaders([]);
@@ -51,10 +56,10 @@ export function describeApi(
       title,
       version: wireVersion,
       description:
-        'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.',
+        'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.\n\nEach request names the project in a header. A backend adds a server key. A browser sends the session cookie that a login has set; apps send the secret of the session or a JWT instead.',
     },
-    servers: [{ url: config.baseUrl.replace(/\/$/, '') }],
-    tags: [...new Set(operations.map(({ declaration }) => declaration.tag))].map((name) => ({ name })),
+    servers: [{ url: endpoint }],
+    tags: tagsOf(operations.map(({ declaration }) => declaration)),
     paths,
     webhooks: describeEvents(schemas),
     components: {
@@ -192,7 +197,7 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
   return {
     operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
     summary: declaration.summary,
-    tags: [declaration.tag],
+    tags: [tagOf(declaration)],
     ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
     'x-rate-limit-class': declaration.limit,
     security: securityOf(declaration),
@@ -256,7 +261,7 @@ function errorsOfEach(declaration: Declaration, schemas: Json, errorResponses: E
         json: also && convert(also, 'output', schemas),
         mediaType: declaration.mediaType,
         // A refused form is answered with its page.
-        isPage: declaration.reply.kind === 'page' || declaration.form === true,
+        isPage: declaration.reply.kind === 'page' || declaration.form === true || declaration.orPage === true,
       };
       return [code, errorResponses.refer(code, types, described)];
     }),
@@ -301,6 +306,8 @@ function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: 
       return { content: { [reply.contentType.split(';')[0] ?? '']: asText } };
     case 'image':
       return { content: { 'image/*': binary } };
+    case 'asset':
+      return { content: { 'text/javascript': asText, 'text/css': asText, 'font/ttf': binary } };
     case 'file':
       return { content: fileContent };
     default:

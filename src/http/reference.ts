@@ -2,62 +2,111 @@ import { z } from 'zod';
 import type { HtmlPage } from '#src/contract/browser.js';
 import { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
-import { declare, implement, type Operation, page } from '#src/contract/operation.js';
+import { asset, declare, implement, type Operation, page, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { Projects } from '#src/features/index.js';
+import { isReferenceOn, type Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
+import { createViewerFiles } from './viewer-files.js';
+
+const common = {
+  tag: 'operations',
+  method: 'GET',
+  project: false,
+  auth: ['guest'],
+  status: 200,
+} as const;
 
 const referenceApi = declare({
   reference: {
+    ...common,
     id: 'operations.reference',
-    tag: 'operations',
-    method: 'GET',
     path: '/docs',
     summary: 'The page that shows this description, for projects with `api.reference`.',
-    project: false,
-    auth: ['guest'],
     limit: 'none',
     query: z.object({ project: z.string().max(36).default('') }),
-    status: 200,
     reply: page,
     errors: ['project_not_found', 'general_route_not_found'],
   },
+  asset: {
+    ...common,
+    id: 'operations.referenceAsset',
+    path: '/docs/assets/:name',
+    summary: 'A script, style or font of the pages for developers.',
+    limit: 'operations',
+    params: z.object({ name: z.string().max(100) }),
+    cacheSeconds: 31_536_000,
+    reply: asset,
+    errors: ['general_route_not_found'],
+  },
 });
 
-const headings = { api: 'API reference', graphql: 'GraphQL' } as const;
+interface View {
+  readonly heading: string;
+  readonly path: string;
+  readonly script: string;
+  readonly style: string;
+  /** A script that is not bundled with the other one. */
+  readonly viewer?: string;
+}
+
+/** The pages with their files. */
+const views: Readonly<Record<'api' | 'graphql', View>> = {
+  api: {
+    heading: 'API reference',
+    path: 'docs',
+    script: 'reference.js',
+    style: 'reference.css',
+    viewer: 'scalar.js',
+  },
+  graphql: { heading: 'GraphQL', path: 'graphql', script: 'graphql.js', style: 'graphql.css' },
+};
 
 /**
- * Pages for developers to read the reference and run calls in the browser. They call the service like any client and run only their own
- * scripts. A project must enable them in its settings.
+ * Pages for developers to read the reference and run calls in the browser, made with Scalar and GraphiQL. They call the service like any
+ * client and load nothing from other hosts.
  */
-export function createReference({ pages }: Pick<Runtime, 'pages'>, projects: Projects): Reference {
+export function createReference({ config, pages }: Pick<Runtime, 'config' | 'pages'>, projects: Projects): Reference {
   const names = credentialHeaders([]);
-  const show = async (project: Project, name: keyof typeof headings): Promise<HtmlPage> => {
-    if (!project.settings['api.reference']) throw new Failure('general_route_not_found');
-    const query = new URLSearchParams({ project: project.id });
-    const other = name === 'api' ? 'graphql' : 'api';
+  const files = createViewerFiles();
+  const requireOn = async ({ id, settings }: Project, heading: string, request: RequestFacts): Promise<void> => {
+    if (isReferenceOn(settings, config)) return;
+    if (request.prefersPage()) request.browser.showErrorAs(await pages.render('reference/off', { heading, id }));
+    throw new Failure('general_route_not_found');
+  };
+  const show = async (project: Project, name: keyof typeof views, request: RequestFacts): Promise<HtmlPage> => {
+    const { heading, viewer, script, style } = views[name];
+    await requireOn(project, heading, request);
+    const other = views[name === 'api' ? 'graphql' : 'api'];
     const values = {
-      heading: headings[name],
+      heading,
       project: project.name,
       projectId: project.id,
       projectHeader: names.project[0] ?? '',
       keyHeader: names.key[0] ?? '',
-      other: `${other === 'api' ? 'docs' : 'graphql'}?${query}`,
-      otherHeading: headings[other],
+      other: `${other.path}?${new URLSearchParams({ project: project.id })}`,
+      otherHeading: other.heading,
+      style: await files.nameOf(style),
+      script: await files.nameOf(script),
+      viewer: viewer === undefined ? '' : await files.nameOf(viewer),
     };
-    return pages.render(`reference/${name}`, values, { layout: 'reference/layout' });
+    return pages.render('reference/viewer', values, { hasViewer: true });
   };
   return {
     operations: implement(referenceApi, {
-      reference: async ({ query }) => show(await projects.current(query.project), 'api'),
+      reference: async ({ query, request }) => show(await projects.current(query.project), 'api', request),
+      asset: async ({ params }) => {
+        const found = await files.find(params.name);
+        if (found === undefined) throw new Failure('general_route_not_found');
+        return found;
+      },
     }),
-    graphqlPage: (project) => show(project, 'graphql'),
+    graphqlPage: (project, request) => show(project, 'graphql', request),
   };
 }
 
 /** The pages for developers. The API page is an operation; the GraphQL page is served to browsers by the GraphQL endpoint. */
 interface Reference {
   readonly operations: readonly Operation[];
-  /** Throws Failure if the project has not enabled it. */
-  graphqlPage(project: Project): Promise<HtmlPage>;
+  /** Throws Failure if the project does not have it. */
+  graphqlPage(project: Project, request: RequestFacts): Promise<HtmlPage>;
 }

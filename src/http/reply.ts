@@ -1,3 +1,4 @@
+import type { Asset } from '#src/contract/asset.js';
 import { type HtmlPage, Redirect } from '#src/contract/browser.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
@@ -99,6 +100,9 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       ctx.body = content;
       break;
     }
+    case 'asset':
+      writeAsset(response, value as Asset);
+      break;
     case 'redirect':
       if (value instanceof Redirect) {
         writeRedirect(response, value);
@@ -144,6 +148,14 @@ export function writePage(response: RequestContext['response'], page: HtmlPage):
 function writeRedirect(response: RequestContext['response'], { location }: Redirect): void {
   response.set('Location', location);
   response.body = [];
+}
+
+/** Answers with a file of a page. All browsers accept gzip, and the name contains a hash of the content. */
+function writeAsset(response: RequestContext['response'], { type, gzip }: Asset): void {
+  response.set('Content-Type', type);
+  response.set('Content-Encoding', 'gzip');
+  response.set('Cache-Control', `${response.get('Cache-Control')}, immutable`);
+  response.body = gzip;
 }
 
 function writeJson(response: RequestContext['response'], value: unknown): void {

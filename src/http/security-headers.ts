@@ -13,18 +13,20 @@ const mailPolicy = [
 
 /**
  * The Content Security Policy of a page. Allows scripts and styles with the nonce, images of the service and calls to it. `form-action`
- * also applies to redirects, so it lists all form targets.
+ * also applies to redirects, so it lists all form targets. The viewers for developers set `style` attributes, which have no nonce; their
+ * scripts need the nonce all the same.
  */
-export function pagePolicy({ nonce, formTargets, hasFrames, isMail }: HtmlPage): string {
+export function pagePolicy({ nonce, formTargets, hasFrames, hasViewer, isMail }: HtmlPage): string {
   if (isMail) return mailPolicy;
   const targets = formTargets === undefined ? "'none'" : ["'self'", ...formTargets].join(' ');
   const own = [
     `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
+    hasViewer ? "style-src 'self' 'unsafe-inline'" : `style-src 'nonce-${nonce}'`,
     "connect-src 'self'",
-    "img-src 'self'",
+    hasViewer ? "img-src 'self' data: blob:" : "img-src 'self'",
     `form-action ${targets}`,
     ...(hasFrames ? ["frame-src 'self'"] : []),
+    ...(hasViewer ? ["font-src 'self'", "worker-src 'self'"] : []),
   ];
   return ["default-src 'none'", ...own, "frame-ancestors 'none'", "base-uri 'none'"].join('; ');
 }

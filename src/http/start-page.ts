@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { declare, implement, type Operation, pageOr } from '#src/contract/operation.js';
-import type { Projects } from '#src/features/index.js';
+import { isReferenceOn, type Projects } from '#src/features/index.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Runtime } from '#src/platform/index.js';
 import { version } from '#src/platform/runtime/version.js';
 
@@ -42,7 +43,10 @@ export function createStartPage(
       const hasProject = await projects.any(db);
       if (!request.prefersPage()) return { name: 'svc' as const, version: ourVersion, endpoint, hasProject };
       const [some, none] = hasProject ? ['yes', ''] : ['', 'yes'];
-      return pages.render('start', { version: ourVersion, endpoint, some, none });
+      // Elsewhere, the ids of projects are not shown to everybody.
+      const all = isOnLocalhost(endpoint) ? await projects.list(db) : [];
+      const shown = all.find(({ settings }) => isReferenceOn(settings, config))?.id ?? '';
+      return pages.render('start', { version: ourVersion, endpoint, some, none, shown });
     },
   });
 }

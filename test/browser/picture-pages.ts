@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createTexts, sampleVariables } from '#src/features/index.js';
 import { createTemplates } from '#src/platform/templates/templates.js';
+import { aServerKey } from '../harness/actors.js';
 import { openChromium } from '../harness/browser.js';
 import { root } from '../harness/checkout.js';
 import { withSms } from '../logins/setup.js';
 import { addProvider } from '../oauth2/setup.js';
 import { hostedScene } from './hosted.js';
 import { accountPages, brand, hostedPages, signInOn, withProvider } from './pages.js';
+import { openWithKey } from './reference.js';
 
 const folder = join(root, 'docs/pictures');
 const client = { clientId: 'shop', clientSecret: 'a secret' };
@@ -58,3 +60,25 @@ test('pictures of mails', async (t) => {
   }
   await chromium.close();
 });
+
+test('pictures of the pages for developers', (t) =>
+  hostedScene(t, async ({ service, endpoint, fresh }) => {
+    mkdirSync(folder, { recursive: true });
+    const { client, secret } = await aServerKey(service);
+    (await client.post('/databases', { databaseId: 'blog', name: 'Blog' })).expect(201);
+    (await client.post('/databases/blog/collections', { collectionId: 'posts', name: 'Posts' })).expect(201);
+    const attribute = { key: 'title', size: 100, required: true };
+    (await client.post('/databases/blog/collections/posts/attributes/string', attribute)).expect(202);
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const name of ['docs', 'graphql']) {
+        const page = await (await fresh({ viewport: { width: 1280, height: 800 }, colorScheme })).newPage();
+        await openWithKey(page, `${endpoint}/${name}?project=main`, secret);
+        await page
+          .locator(name === 'docs' ? '#viewer section' : '.graphiql-query-editor .view-lines')
+          .first()
+          .waitFor();
+        // Both viewers go on drawing for a moment.
+        await page.waitForTimeout(2000);
+        await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
+      }
+  }));

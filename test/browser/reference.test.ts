@@ -1,4 +1,4 @@
-// The pages for developers in Chromium: what they show, that they ask no other host, and nothing for axe to find.
+// The pages for developers in Chromium: what they show and do, that they ask no other host, and what axe finds.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,14 +6,13 @@ import { test } from 'node:test';
 import type { AxeResults } from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { aServerKey } from '../harness/actors.js';
+import type { TestAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 import { changeSettings } from '../harness/project.js';
 import { hostedScene } from './hosted.js';
+import { openWithKey, typeIn } from './reference.js';
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-
-/** Waits until the page says so; its policy refuses what a test would evaluate there. */
-const stateIs = (page: Page, text: RegExp) => page.locator('#state', { hasText: text }).waitFor();
 
 /** A page, and what it complained of or asked of another host. */
 async function watchedPage(context: BrowserContext, endpoint: string): Promise<{ page: Page; complaints: string[] }> {
@@ -22,112 +21,137 @@ async function watchedPage(context: BrowserContext, endpoint: string): Promise<{
   page.on('console', (message) => {
     const { url } = message.location();
     // The browser looks for an icon of the site by itself, whatever the page says.
-    const isComplaint = ['error', 'warning'].includes(message.type()) && !url.endsWith('/favicon.ico');
-    if (isComplaint) complaints.push(`${message.text()} ${url}`);
+    if (message.type() === 'error' && !url.endsWith('/favicon.ico')) complaints.push(`${message.text()} ${url}`);
   });
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${endpoint}/`)) complaints.push(request.url());
+  context.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${endpoint}/`) && !/^(?:data|blob):/.test(url)) complaints.push(url);
   });
   return { page, complaints };
 }
 
-test('the API reference shows operations, schemas and, to a key, the collections of the project', (t) =>
+/** A collection with two attributes. Returns the secret of a server key. */
+async function withPosts(service: TestAppliance): Promise<string> {
+  const { client, secret } = await aServerKey(service);
+  (await client.post('/databases', { databaseId: 'blog', name: 'Blog' })).expect(201);
+  (await client.post('/databases/blog/collections', { collectionId: 'posts', name: 'Posts' })).expect(201);
+  const attributes = '/databases/blog/collections/posts/attributes';
+  (await client.post(`${attributes}/string`, { key: 'title', size: 100, required: true })).expect(202);
+  (await client.post(`${attributes}/bigint`, { key: 'views', required: false })).expect(202);
+  return secret;
+}
+
+test('the API reference creates a document of an own collection with a server key', (t) =>
   hostedScene(t, async ({ service, endpoint, fresh }) => {
-    await changeSettings(service, { 'api.reference': true });
-    const { client, secret } = await aServerKey(service);
-    (await client.post('/databases', { databaseId: 'blog', name: 'Blog' })).expect(201);
-    const posts = { collectionId: 'posts', name: 'Posts' };
-    (await client.post('/databases/blog/collections', posts)).expect(201);
-    const { page, complaints } = await watchedPage(await fresh(), endpoint);
-    await page.goto(`${endpoint}/docs?project=main`);
-    await stateIs(page, /^\d+ operations$/);
-    const count = async () => Number.parseInt((await page.textContent('#state')) ?? '', 10);
-    const known = await count();
-    assert.ok(known > 200, String(known));
-    await page.fill('#find', 'post /account/sessions/email');
-    const login = page.locator('details:visible').first();
-    await login.locator('summary').click();
-    await login.getByText('password: string').waitFor();
-    await login.getByText('user_invalid_credentials:').waitFor();
-    await page.fill('#find', 'DocumentList');
-    const schema = page.locator('details:visible', { hasText: 'DocumentList' }).first();
-    await schema.locator('summary').click();
-    await schema.getByText('documents: list of Document').waitFor();
-    await page.fill('#find', '/databases/blog/collections/posts/documents');
-    assert.equal(await page.locator('details:visible').count(), 0);
-    await page.fill('[name=key]', secret);
-    await page.click('text=Load');
-    await page.locator('details:visible').first().waitFor();
-    assert.ok((await count()) > known);
-    // What cannot be found is no list of half a service.
-    await page.fill('[name=key]', 'wrong');
-    await page.click('text=Load');
-    await stateIs(page, /^The description could not be loaded: /);
-    assert.deepEqual(
-      complaints.filter((one) => !one.includes('401')),
-      [],
-    );
+    const secret = await withPosts(service);
+    const context = await fresh({ viewport: { width: 1280, height: 900 } });
+    const { page, complaints } = await watchedPage(context, endpoint);
+    await openWithKey(page, `${endpoint}/docs?project=main`, secret);
+    const sidebar = page.locator('aside');
+    await sidebar.getByText('Login and sessions').first().waitFor();
+    await sidebar.getByText('Posts: documents').first().click();
+    await sidebar.getByText('Creates a document', { exact: true }).last().click();
+    await page.getByRole('button', { name: '(post /databases/blog/collections/posts/documents)' }).click();
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+    await page.getByRole('dialog').getByRole('button', { name: /^Send/ }).first().click();
+    const response = await answered;
+    assert.equal(response.status(), 201);
+    assert.equal(response.url(), `${endpoint}/databases/blog/collections/posts/documents`);
+    assert.equal((await response.json()).title, '<TITLE>');
+    assert.ok(!String(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).includes(secret));
+    assert.deepEqual(complaints, []);
   }));
 
-test('the GraphQL page runs queries with variables, exactly, and lists the schema', (t) =>
+test('GraphiQL completes the collection of a moment before, and runs queries exactly', (t) =>
   hostedScene(t, async ({ service, endpoint, fresh }) => {
-    await changeSettings(service, { 'api.reference': true });
     const { client, secret } = await aServerKey(service);
     (await client.post('/databases', { databaseId: 'blog', name: 'Blog' })).expect(201);
+    const { page, complaints } = await watchedPage(await fresh({ viewport: { width: 1280, height: 900 } }), endpoint);
+    await openWithKey(page, `${endpoint}/graphql?project=main`, secret);
+    await page.locator('.graphiql-query-editor .view-lines').waitFor();
     (await client.post('/databases/blog/collections', { collectionId: 'posts', name: 'Posts' })).expect(201);
     const attributes = '/databases/blog/collections/posts/attributes';
     (await client.post(`${attributes}/bigint`, { key: 'views', required: false })).expect(202);
-    const { page, complaints } = await watchedPage(await fresh(), endpoint);
-    await page.goto(`${endpoint}/graphql?project=main`);
-    await page.getByText('documentList(').waitFor();
-    const run = async (query: string, variables: string) => {
-      await page.fill('[name=query]', query);
-      await page.fill('[name=variables]', variables);
-      await page.press('[name=query]', 'Control+Enter');
-      await stateIs(page, /^(Status|Not sent)/);
-      return { state: await page.textContent('#state'), result: (await page.textContent('#result')) ?? '' };
-    };
-    await page.fill('[name=key]', secret);
-    const create = `mutation ($data: JSON!) {
-      documentCreate(databaseId: "blog", collectionId: "posts", documentId: "one", data: $data) { data } }`;
-    const made = await run(create, '{"data": {"views": 9007199254740993}}');
-    assert.match(made.state ?? '', /^Status 200/);
-    assert.match(made.result, /\n {6}"data": \{\n {8}"views": 9007199254740993\n/);
-    assert.match((await run('{ nothing }', '')).state ?? '', /^Status 400/);
-    assert.match((await run('{ __typename }', '{"half":')).state ?? '', /^Not sent/);
-    assert.deepEqual(
-      complaints.filter((one) => !one.includes('400')),
-      [],
+    await new Promise((resolve) => setTimeout(resolve, 5100));
+
+    const suggestion = page.locator('.suggest-widget .monaco-list-row');
+    await typeIn(page, 'mutation Make { documentCreate(databaseId: "');
+    await suggestion.filter({ hasText: 'blog' }).first().click();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type(', collectionId: "');
+    await suggestion.filter({ hasText: 'posts' }).first().click();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.type(', documentId: "one", data: { vi');
+    await suggestion.filter({ hasText: 'views' }).first().click();
+    const answered = page.waitForResponse((response) => response.request().postData()?.includes('Make') ?? false);
+    await typeIn(
+      page,
+      'mutation Make { documentCreate(databaseId: "blog", collectionId: "posts", documentId: "one", data: { views: 9007199254740993 }) { data } }',
     );
+    await page.keyboard.press('Control+Enter');
+    assert.equal((await answered).status(), 200);
+    await page.locator('.result-window').getByText('9007199254740993').waitFor();
+    assert.ok(!String(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).includes(secret));
+    assert.deepEqual(complaints, []);
+  }));
+
+test('the policy of both pages refuses scripts that the service did not write', (t) =>
+  hostedScene(t, async ({ endpoint, fresh }) => {
+    const page = await (await fresh()).newPage();
+    for (const name of ['docs', 'graphql']) {
+      await page.goto(`${endpoint}/${name}?project=main`);
+      const run = await page.evaluate(`(() => {
+        const script = document.createElement('script');
+        script.textContent = 'globalThis.ran = true';
+        document.body.append(script);
+        const foreign = document.createElement('img');
+        foreign.setAttribute('onerror', 'globalThis.ran = true');
+        foreign.src = 'openapi.json';
+        document.body.append(foreign);
+        return new Promise((resolve) => setTimeout(() => resolve(globalThis.ran === true), 500));
+      })()`);
+      assert.equal(run, false, name);
+      await assert.rejects(page.evaluate(`fetch('https://cdn.example/')`), /Failed to fetch/);
+    }
   }));
 
 for (const [width, colorScheme] of [
   [360, 'light'],
-  [360, 'dark'],
-  [1280, 'light'],
   [1280, 'dark'],
 ] as const)
-  test(`axe finds nothing on either at ${width} px, ${colorScheme}`, (t) =>
+  test(`axe finds nothing in the bar and nothing serious in the viewers at ${width} px, ${colorScheme}`, (t) =>
     hostedScene(t, async ({ service, endpoint, fresh }) => {
-      await changeSettings(service, { 'api.reference': true });
+      const secret = await withPosts(service);
       // Axe is a script of the test's, which the policy of the pages would refuse.
       const page = await (await fresh({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true })).newPage();
       for (const [name, ready] of [
-        ['docs', 'details'],
-        ['graphql', '#schema pre'],
+        ['docs', '#viewer section'],
+        ['graphql', '.graphiql-query-editor .view-lines'],
       ]) {
-        await page.goto(`${endpoint}/${name}?project=main`);
+        await openWithKey(page, `${endpoint}/${name}?project=main`, secret);
         await page
           .locator(ready ?? '')
           .first()
           .waitFor();
-        if (name === 'docs') await page.locator('summary').first().click();
-        else await page.click('text=Run');
         await page.evaluate(axe);
-        const found = (await page.evaluate('axe.run()')) as AxeResults;
-        const problems = found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-        assert.deepEqual(problems, [], name);
+        const inBar = (await page.evaluate(`axe.run('.bar')`)) as AxeResults;
+        assert.deepEqual(problemsOf(inBar), [], name);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, name);
       }
     }));
+
+const problemsOf = ({ violations }: AxeResults) => violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+
+test('a page that is switched off says how to switch it on', (t) =>
+  hostedScene(t, async ({ service, endpoint, fresh }) => {
+    await changeSettings(service, { 'api.reference': false });
+    const page = await (await fresh({ viewport: { width: 360, height: 640 }, bypassCSP: true })).newPage();
+    for (const name of ['docs', 'graphql']) {
+      const response = await page.goto(`${endpoint}/${name}?project=main`);
+      assert.equal(response?.status(), 404);
+      await page.getByText('svc project update main --set api.reference=true').waitFor();
+      await page.evaluate(axe);
+      assert.deepEqual(problemsOf((await page.evaluate('axe.run()')) as AxeResults), []);
+    }
+  }));

@@ -129,12 +129,13 @@ test('what operations answer errors with is described once for all of them', () 
     }
   }
   assert.deepEqual([...used].sort(), Object.keys(responses).sort());
-  assert.ok(JSON.stringify(document).length < 1_000_000);
+  assert.ok(JSON.stringify(document).length < 1_100_000);
 });
 
 test('every described operation is mounted, and nothing else is', async () => {
   // The router is asked by its own answers: an address with its method gives anything but 404 and 405.
-  const concrete = (path: string) => path.replace(/\{[^}]+\}/g, 'some-id');
+  const file = await viewerFile();
+  const concrete = (path: string) => path.replace('{name}', file).replace(/\{[^}]+\}/g, 'some-id');
   for (const { path, method } of described) {
     const answer = await guest.request(method.toUpperCase(), concrete(path));
     const type = answer.status === 200 ? undefined : answer.text !== '' && answer.body.type;
@@ -161,6 +162,12 @@ test('every described operation is mounted, and nothing else is', async () => {
   );
 });
 
+/** The published name of a file of the pages for developers. */
+async function viewerFile(): Promise<string> {
+  const { text } = await guest.get('/docs?project=main');
+  return /docs\/assets\/([\w.-]+)"/.exec(text)?.[1] ?? '';
+}
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -182,6 +189,7 @@ test('every operation succeeds as described', async () => {
     ['operations_ping', 'GET', '/ping'],
     ['operations_start', 'GET', '/'],
     ['operations_reference', 'GET', '/docs?project=main'],
+    ['operations_referenceAsset', 'GET', `/docs/assets/${await viewerFile()}`],
     ['locale_get', 'GET', '/locale'],
     ['locale_listCodes', 'GET', '/locale/codes'],
     ['locale_listContinents', 'GET', '/locale/continents'],

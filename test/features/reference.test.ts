@@ -17,26 +17,26 @@ function requirePage(answer: Answer): void {
   const policy = answer.headers.get('Content-Security-Policy') ?? '';
   const nonce = /script-src 'nonce-([\w-]+)';/.exec(policy)?.[1];
   assert.ok(nonce !== undefined && policy.startsWith("default-src 'none';"), policy);
-  assert.ok(!/unsafe|https?:|data:|\*/.test(policy), policy);
-  const tags = answer.text.match(/<(?:script|style)[^>]*>/g) ?? [];
-  assert.ok(tags.length >= 2);
-  for (const tag of tags) assert.ok(tag.endsWith(` nonce="${nonce}">`), tag);
-  assert.ok(!/<(?:link|img|iframe)\b|\son\w+=|\sstyle=/.test(answer.text));
+  assert.ok(policy.includes("connect-src 'self';"), policy);
+  assert.ok(!/unsafe-eval|script-src[^;]*unsafe|https?:|\*/.test(policy), policy);
+  const scripts = answer.text.match(/<script[^>]*>/g) ?? [];
+  assert.ok(scripts.length >= 1);
+  for (const tag of scripts) assert.match(tag, new RegExp(`^<script nonce="${nonce}" src="docs/assets/[\\w.-]+">$`));
+  assert.ok(!/<(?:img|iframe|style)\b|\son\w+=|\sstyle=/.test(answer.text));
 }
 
-async function requireNone(): Promise<void> {
-  const [docs = '', graphql = ''] = pages;
-  for (const Accept of ['application/json', '*/*']) requireUnrouted(await bare.get(docs, { Accept }));
-  const shown = (await bare.get(docs, browser)).expect(404);
-  assert.match(shown.text, /There is no such route\./);
-  assert.ok(!shown.text.includes('<script'));
-  requireUnrouted(await bare.get(graphql, browser));
+async function requireNone(of: typeof bare, project = 'main'): Promise<void> {
+  for (const page of [`/docs?project=${project}`, `/graphql?project=${project}`]) {
+    const shown = (await of.get(page, browser)).expect(404);
+    assert.match(shown.text, new RegExp(`svc project update ${project} --set api.reference=true`));
+    assert.ok(!shown.text.includes('<script'));
+  }
+  for (const Accept of ['application/json', '*/*'])
+    requireUnrouted(await of.get(`/docs?project=${project}`, { Accept }));
 }
 const requireUnrouted = (answer: Answer) => answer.refused(404, 'general_route_not_found');
 
-test('a project has the pages while it has switched them on, and no other project has', async () => {
-  await requireNone();
-  await changeSettings(target, { 'api.reference': true });
+test('on localhost a project has the pages unless it has switched them off', async () => {
   for (const page of pages) requirePage(await bare.get(page, browser));
   requirePage(await bare.get(pages[0] ?? ''));
   for (const page of ['/docs', '/docs?project=', '/docs?project=other', '/docs?project=%00', '/graphql?project=other'])
@@ -44,7 +44,21 @@ test('a project has the pages while it has switched them on, and no other projec
   for (const query of ['project=main&project=main', `project=${'x'.repeat(37)}`])
     (await bare.get(`/docs?${query}`)).refused(400, 'general_argument_invalid');
   await changeSettings(target, { 'api.reference': false });
-  await requireNone();
+  await requireNone(bare);
+  assert.ok(!(await bare.get('/', browser)).text.includes('docs?project=main'));
+  await changeSettings(target, { 'api.reference': null });
+  const { text } = await bare.get('/', browser);
+  for (const page of pages) assert.ok(text.includes(`${page}"`), text);
+});
+
+test('elsewhere a project has the pages while it has switched them on', async () => {
+  const away = await startAppliance({ settings: { SVC_BASE_URL: 'https://api.example.com/v1' } });
+  const client = createClient(away, { project: null });
+  await requireNone(client);
+  await changeSettings(away, { 'api.reference': true });
+  for (const page of pages) requirePage(await client.get(page, browser));
+  // Ids of projects are not shown to everybody.
+  assert.ok(!(await client.get('/', browser)).text.includes('project=main'));
 });
 
 test('a page differs from one request to the next by its nonce only, HEAD has no body, and nothing else is served there', async () => {
@@ -58,9 +72,33 @@ test('a page differs from one request to the next by its nonce only, HEAD has no
     assert.deepEqual([head.status, await head.text()], [200, '']);
     assert.equal(head.headers.get('Content-Length'), String(Buffer.byteLength(first.text)));
   }
-  for (const path of ['/docs/layout.html', '/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/start'])
-    requireUnrouted(await bare.get(`${path}?project=main`, browser));
+  for (const path of [
+    '/docs/layout.html',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e/start',
+    '/docs/assets/files.json',
+  ])
+    requireUnrouted(await bare.get(path, browser));
+  for (const name of ['LICENSES', 'reference.js', '..%2ffiles.json', 'scalar-000000000000.js'])
+    requireUnrouted(await bare.get(`/docs/assets/${name}`));
   (await bare.post('/docs?project=main', {})).refused(405, 'general_method_unsupported');
+});
+
+test('the files of a page are compressed, and cached for a year', async () => {
+  const names = new Set<string>();
+  for (const page of pages)
+    for (const [, name = ''] of (await bare.get(page, browser)).text.matchAll(/docs\/assets\/([\w.-]+)"/g))
+      names.add(name);
+  assert.equal(names.size, 5);
+  for (const name of names) {
+    assert.match(name, /-[0-9a-f]{12}\.(?:js|css)$/);
+    const file = (await bare.get(`/docs/assets/${name}`)).expect(200);
+    assert.equal(file.headers.get('Content-Encoding'), 'gzip');
+    assert.equal(file.headers.get('Cache-Control'), 'public, max-age=31536000, immutable');
+    assert.equal(file.headers.get('X-Content-Type-Options'), 'nosniff');
+    assert.match(file.headers.get('Content-Type') ?? '', name.endsWith('.js') ? /^text\/javascript/ : /^text\/css/);
+    assert.ok(!/@import|@font-face\s*\{[^}]*https?:/.test(name.endsWith('.css') ? file.text : ''), name);
+  }
 });
 
 test('the name of a project is text on them', async () => {
@@ -93,7 +131,6 @@ test('GraphQL by GET is answered as without the page: with a query, and to clien
 
 test('the page of GraphQL counts as a call', async () => {
   const own = await startAppliance({ settings: { SVC_RATE_LIMITS: 'data=3/60' } });
-  await changeSettings(own, { 'api.reference': true });
   const guest = createClient(own);
   const statuses = [];
   for (let call = 0; call < 5; call++) statuses.push((await guest.get('/graphql', browser)).status);

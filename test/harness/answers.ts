@@ -1,7 +1,7 @@
 // Records every answer of a server, whoever asked, and compares it with the OpenAPI document of the server.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
@@ -179,7 +179,8 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
 /** A body without its content coding. */
 export function decoded(body: Buffer, coding: string | undefined): Buffer {
   if (coding === 'br') return brotliDecompressSync(body);
-  return coding === 'gzip' ? gunzipSync(body) : body;
+  // Of files only the beginning may be there.
+  return coding === 'gzip' ? gunzipSync(body, { finishFlush: constants.Z_SYNC_FLUSH }) : body;
 }
 
 /** Headers by their lower-case names, from names and values in turn. One that stands twice would be a defect of the server. */

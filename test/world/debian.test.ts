@@ -213,7 +213,8 @@ async function walk(machine: Machine): Promise<void> {
 function installSystem(machine: Machine): void {
   const copy = copyCheckout([
     ...['install.sh', 'release.js', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
-    ...['external-packages.js', 'src', 'bin', 'dist', 'docs', 'migrations', 'templates', 'LICENSE', 'README.md'],
+    ...['external-packages.js', 'src', 'bin', 'dist', 'docs', 'migrations', 'templates'],
+    ...['LICENSE', 'README.md'],
   ]);
   cpSync(copy.dir, machine.path('root/checkout'), {
     recursive: true,

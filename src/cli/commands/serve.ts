@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { type Appliance, createAppliance } from '#src/appliance.js';
+import { isReferenceOn } from '#src/features/index.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
 import { environmentBeside, type LoadedConfig } from '#src/platform/config/load.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -105,12 +107,22 @@ export const serveCommand = command({
     const { host, baseUrl } = loaded.config;
     output.result({
       value: { url, baseUrl, host, port: listener.port, pid: process.pid, version: version() },
-      text: `svc is ready: ${url}`,
+      text: [`svc is ready: ${url}`, ...(await developerPages(appliance, url))].join('\n'),
     });
     setTimeout(() => appliance.runtime.sql.loadKnex(), settledMs).unref();
     return undefined;
   },
 });
+
+/** The addresses of the pages for developers of a project, while the service runs on localhost. */
+async function developerPages({ runtime, features }: Appliance, url: string): Promise<string[]> {
+  if (!isOnLocalhost(runtime.config.baseUrl)) return [];
+  const projects = await features.projects.list(runtime.db);
+  const shown = projects.find(({ settings }) => isReferenceOn(settings, runtime.config));
+  return shown === undefined
+    ? []
+    : [`API reference: ${url}/docs?project=${shown.id}`, `GraphQL: ${url}/graphql?project=${shown.id}`];
+}
 
 /** A reload before the server is ready has nothing to do, as it reads the settings now. Without a handler, the signal would end the process. */
 function ignoreEarlyReload(): void {

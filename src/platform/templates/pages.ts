@@ -17,6 +17,8 @@ interface Composition {
   readonly formTargets?: readonly string[];
   /** True if it frames other pages of the service. */
   readonly hasFrames?: true;
+  /** True if it shows a viewer of `templates/viewers/`. */
+  readonly hasViewer?: true;
 }
 
 /** Pages for people, served by the service itself. */
@@ -50,9 +52,15 @@ export function createPages(random: Random): Pages {
       const nonce = random.bytes(16).toString('base64url');
       const locals = { ...values, nonce };
       const content = await fill(name, locals, composition.fragments);
-      const { layout, formTargets, hasFrames } = composition;
+      const { layout, formTargets, hasFrames, hasViewer } = composition;
       const html = layout === undefined ? content : await fill(layout, locals, { content });
-      return { html, nonce, ...(formTargets === undefined ? {} : { formTargets }), ...(hasFrames && { hasFrames }) };
+      return {
+        html,
+        nonce,
+        ...(formTargets === undefined ? {} : { formTargets }),
+        ...(hasFrames && { hasFrames }),
+        ...(hasViewer && { hasViewer }),
+      };
     },
   };
 }

@@ -12,6 +12,7 @@ import { toPlatform } from './view.js';
 
 export type { ServerKeys } from './keys.js';
 export type { ProjectPlatform } from './platforms.js';
+export { isReferenceOn } from './reference.js';
 export type { Projects } from './service.js';
 export { toKey, toPlatform, toProject } from './view.js';
 
