@@ -93,5 +93,7 @@ async function load() {
   }
 }
 
+// Scalar has a <main> of its own.
+document.getElementById('viewer').role = 'none';
 onKey(load);
 load();
