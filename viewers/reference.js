@@ -93,7 +93,5 @@ async function load() {
   }
 }
 
-// Scalar has a <main> of its own.
-document.getElementById('viewer').role = 'none';
 onKey(load);
 load();
