@@ -28,7 +28,9 @@ test('the table names every page', () => {
 });
 
 test('every picture is shown, and the picture of every page is there', () => {
-  const text = [page, 'docs/messages.md'].map((path) => readFileSync(join(root, path), 'utf8')).join('');
+  const text = [page, 'docs/messages.md', 'docs/reference.md']
+    .map((path) => readFileSync(join(root, path), 'utf8'))
+    .join('');
   const shown = [...text.matchAll(/\(pictures\/(.+?)\)/g)].map(([, name]) => name).sort();
   assert.deepEqual(shown, readdirSync(join(root, 'docs/pictures')).sort());
 });
