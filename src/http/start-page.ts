@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { HtmlPage } from '#src/contract/browser.js';
 import { Failure } from '#src/contract/errors.js';
 import { declare, implement, type Operation, pageOr } from '#src/contract/operation.js';
 import { isReferenceOn, type Projects } from '#src/features/index.js';
@@ -30,23 +31,49 @@ const startApi = declare({
   },
 });
 
-/** Serves the root of the service: shows that it runs, and the next commands. Contains no private data. */
-export function createStartPage(
-  { config, db, pages }: Pick<Runtime, 'config' | 'db' | 'pages'>,
-  projects: Projects,
-): readonly Operation[] {
-  const ourVersion = version();
+/** Projects that the page lists at most. */
+const mostListed = 10;
+
+interface Deps extends Pick<Runtime, 'config' | 'db' | 'pages' | 'mailer'> {
+  readonly projects: Projects;
+}
+
+/**
+ * Serves the root of the service: shows that it runs, and the next steps. While the service is on localhost, it lists the projects with
+ * their pages. Elsewhere everybody can open it, so it contains no private data.
+ */
+export function createStartPage(runtime: Omit<Deps, 'projects'>, projects: Projects): readonly Operation[] {
+  const { config, db } = runtime;
+  const deps: Deps = { ...runtime, projects };
   const endpoint = config.baseUrl.replace(/\/$/, '');
   return implement(startApi, {
     start: async ({ request }) => {
       if (!config.startPage) throw new Failure('general_route_not_found');
-      const hasProject = await projects.any(db);
-      if (!request.prefersPage()) return { name: 'svc' as const, version: ourVersion, endpoint, hasProject };
-      const [some, none] = hasProject ? ['yes', ''] : ['', 'yes'];
-      // Elsewhere, the ids of projects are not shown to everybody.
-      const all = isOnLocalhost(endpoint) ? await projects.list(db) : [];
-      const shown = all.find(({ settings }) => isReferenceOn(settings, config))?.id ?? '';
-      return pages.render('start', { version: ourVersion, endpoint, some, none, shown });
+      const facts = { version: version(), endpoint, hasProject: await projects.any(db) };
+      return request.prefersPage() ? show(deps, facts) : { name: 'svc' as const, ...facts };
     },
   });
+}
+
+async function show(
+  { config, db, pages, mailer, projects }: Deps,
+  { version, endpoint, hasProject }: { version: string; endpoint: string; hasProject: boolean },
+): Promise<HtmlPage> {
+  const shownIf = (isOn: boolean) => (isOn ? 'yes' : '');
+  const isLocal = isOnLocalhost(endpoint);
+  const listed = isLocal ? (await projects.list(db)).slice(0, mostListed) : [];
+  const rows = listed.map(({ id, name, settings }) =>
+    pages.fragment('start/project', { id, name, endpoint, reference: shownIf(isReferenceOn(settings, config)) }),
+  );
+  const values = {
+    version,
+    endpoint,
+    none: shownIf(!hasProject),
+    some: shownIf(hasProject),
+    hasList: shownIf(listed.length > 0),
+    example: listed[0]?.id ?? 'PROJECT',
+    mailbox: shownIf(isLocal && !mailer.isConfigured),
+    remote: shownIf(!isLocal && hasProject),
+  };
+  return pages.render('start', values, { fragments: { projects: (await Promise.all(rows)).join('\n') } });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { declare, page } from '#src/contract/operation.js';
+import { visibleText } from '#src/contract/shapes.js';
 import { otpText } from '#src/contract/typed-secret.js';
 import { field, pageQuery, post } from './declarations.js';
 
@@ -76,7 +77,7 @@ export const accountPagesApi = declare({
     id: 'pages.postAccountName',
     path: '/auth/account-name',
     summary: 'Changes the name of the user.',
-    body: z.object({ name: field }),
+    body: z.object({ name: visibleText(1024).default('') }),
     carriesOut: ['account.updateName'],
   },
   changeEmail: {
@@ -168,7 +169,7 @@ export const accountPagesApi = declare({
     id: 'pages.postAccountPasskey',
     path: '/auth/account-passkey',
     summary: 'Renames or removes a passkey.',
-    body: z.object({ passkeyId: field, name: field, form: z.enum(['rename', 'remove']) }),
+    body: z.object({ passkeyId: field, name: visibleText(1024).default(''), form: z.enum(['rename', 'remove']) }),
     carriesOut: ['account.updatePasskey', 'account.deletePasskey'],
   },
   unlink: {

@@ -7,7 +7,18 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { accountPagesApi } from './account-api.js';
 import type { Received } from './account-parts.js';
 import { pageQuery } from './declarations.js';
-import { addressOf, dialled, type FormDeps, keptOf, run, type Submission, submit, successOr, to } from './forms.js';
+import {
+  addressOf,
+  dialled,
+  type FormDeps,
+  keptOf,
+  run,
+  type Submission,
+  submit,
+  successOf,
+  successOr,
+  to,
+} from './forms.js';
 import type { PageName } from './places.js';
 
 type Handled<Name extends keyof typeof accountPagesApi> = Call<(typeof accountPagesApi)[Name]>;
@@ -53,6 +64,8 @@ async function open(deps: FormDeps, call: Visit, name: PageName) {
   const { project, actor, query, request } = call;
   if (actor.kind === 'user')
     return deps.show(name, query, request.locale, { account: await deps.accountOf(call, name) });
+  // The address of the application is checked before it is passed on.
+  successOf(deps, call);
   const success = addressOf(deps, name, keptOf(call)).href;
   return new Redirect(addressOf(deps, 'sign-in', { project: project.id, success, error: query.error }));
 }

@@ -92,7 +92,8 @@ export async function run<T = object>(
   return (await invoke(operation, { project, actor, params, query: {}, body, request })) as T;
 }
 
-function successOf({ projects }: FormDeps, { project, query }: Submission): URL | undefined {
+/** The page of the application, if the address names one. Throws Failure if it is on no platform. */
+export function successOf({ projects }: FormDeps, { project, query }: Submission): URL | undefined {
   return query.success === '' ? undefined : projects.requireOwnUrl(project, query.success, 'success');
 }
 
