@@ -120,7 +120,7 @@ for (const [width, colorScheme] of [
   [360, 'light'],
   [1280, 'dark'],
 ] as const)
-  test(`axe finds nothing in the bar and nothing serious in the viewers at ${width} px, ${colorScheme}`, (t) =>
+  test(`axe finds nothing in the bar of both pages at ${width} px, ${colorScheme}`, (t) =>
     hostedScene(t, async ({ service, endpoint, fresh }) => {
       const secret = await withPosts(service);
       // Axe is a script of the test's, which the policy of the pages would refuse.
