@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { attributeTypes, typeNames } from '#src/features/index.js';
 import { usageError } from '../terminal/exit.js';
+import { labelOf } from './changes.js';
 import type { ProjectFile } from './file.js';
+import type { Kind } from './items.js';
 
 const named = z.looseObject({ $id: z.string(), name: z.string(), enabled: z.boolean().optional() });
 const field = z.looseObject({ key: z.string(), type: z.string(), format: z.string().nullish() });
@@ -67,8 +69,22 @@ export function isAppwriteFile(content: unknown): boolean {
   return typeof content === 'object' && content !== null && 'projectId' in content && !('project' in content);
 }
 
-/** Converts a file of Appwrite's command line. `left` lists its parts without a counterpart here. Throws CommandError if the file is invalid. */
-export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: string[] } {
+/** The kinds of items that the file can name. It has no keys and providers, so `--prune` must not remove those of the project. */
+export const appwriteKinds: readonly Kind[] = [
+  ...(['project', 'team', 'database', 'collection', 'attribute', 'index', 'bucket'] as const),
+];
+
+/** A converted file. */
+interface Converted {
+  readonly file: ProjectFile;
+  /** Its parts without a counterpart here, in words. */
+  readonly left: readonly string[];
+  /** Labels of the attributes and indexes in `left`. What has their place here was made in their stead. */
+  readonly leftItems: readonly string[];
+}
+
+/** Converts a file of Appwrite's command line. Throws CommandError if the file is invalid. */
+export function fromAppwriteFile(content: unknown): Converted {
   const parsed = appwriteFile.safeParse(content);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -84,8 +100,11 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
   left.push(
     ...homeless.map(({ $id, databaseId }) => `the collection ${$id}, whose database ${databaseId} is not in the file`),
   );
+  left.push(...lostSettings(data));
   const settings = settingsOf(data);
-  const databases = databasesOf(data);
+  const { databases, attributes, indexes } = databasesOf(data);
+  left.push(...attributes.map(({ label, type }) => `the ${label} of the type ${type}`));
+  left.push(...indexes.map((label) => `the ${label}`));
   return {
     file: {
       project: {
@@ -110,7 +129,26 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
       teams: data.teams.map(({ $id, name }) => ({ $id, name })),
     },
     left,
+    leftItems: [...attributes.map(({ label }) => label), ...indexes],
   };
+}
+
+/** Settings that are on in the file and have no counterpart here, and login methods and services that are off. */
+function lostSettings({ settings = {} }: AppwriteFile): string[] {
+  const { auth, ...others } = settings;
+  const { methods: switches = {}, security: rules = {} } = auth ?? {};
+  const namesOf = (group: object, isLost: (name: string, value: unknown) => boolean) =>
+    Object.entries(group).flatMap(([name, value]) => (isLost(name, value) ? [name] : []));
+  const lost = [
+    ...namesOf(switches, (name, isOn) => isOn === false && !Object.hasOwn(methods, name)),
+    ...namesOf(rules, (name, value) => !Object.hasOwn(security.shape, name) && isGiven(value)),
+    ...Object.values(others).flatMap((group) => namesOf(group ?? {}, (_, isOn) => isOn === false)),
+  ];
+  return lost.length === 0 ? [] : [`the settings ${lost.join(', ')}`];
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
 
 function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
@@ -129,25 +167,42 @@ function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
   };
 }
 
-function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile): ProjectFile['databases'] {
+/** The databases, and the attributes and indexes that svc does not have. */
+function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile) {
   const all = new Map([...databases, ...tablesDB].map((one) => [one.$id, one]));
-  return [...all.values()].map(({ $id, name, enabled }) => ({
+  const lost: { attributes: { label: string; type: string }[]; indexes: string[] } = { attributes: [], indexes: [] };
+  const found = [...all.values()].map(({ $id, name, enabled }) => ({
     $id,
     name,
     enabled,
     collections: [...collections, ...tables]
       .filter(({ databaseId }) => databaseId === $id)
-      .map((one) => ({
-        $id: one.$id,
-        name: one.name,
-        enabled: one.enabled,
-        $permissions: one.$permissions,
-        documentSecurity: one.documentSecurity ?? one.rowSecurity,
-        attributes: (one.attributes ?? one.columns ?? []).filter(({ side }) => side !== 'child').map(attributeOf),
-        indexes: one.indexes.map(indexOf),
-      })),
+      .map((one) => {
+        const labelIn = (kind: Kind, key: string) => labelOf({ kind, path: [$id, one.$id, key] });
+        const attributes = (one.attributes ?? one.columns ?? [])
+          .filter(({ side }) => side !== 'child')
+          .map(attributeOf);
+        const absent = attributes.filter(({ type }) => !knownTypes.has(type));
+        const absentKeys = absent.map(({ key }) => key);
+        lost.attributes.push(...absent.map(({ key, type }) => ({ label: labelIn('attribute', key), type })));
+        const indexes = one.indexes.map(indexOf);
+        const unusable = indexes.filter((index) => index.attributes.some((key) => absentKeys.includes(key)));
+        lost.indexes.push(...unusable.map(({ key }) => labelIn('index', key)));
+        return {
+          $id: one.$id,
+          name: one.name,
+          enabled: one.enabled,
+          $permissions: one.$permissions,
+          documentSecurity: one.documentSecurity ?? one.rowSecurity,
+          attributes: attributes.filter((attribute) => !absent.includes(attribute)),
+          indexes: indexes.filter((index) => !unusable.includes(index)),
+        };
+      }),
   }));
+  return { databases: found, ...lost };
 }
+
+const knownTypes = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path as string)]);
 
 type Attribute = NonNullable<
   NonNullable<NonNullable<ProjectFile['databases']>[number]['collections']>[number]['attributes']
