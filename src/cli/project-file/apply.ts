@@ -129,7 +129,7 @@ const actions: Readonly<Record<Kind, Actions>> = {
       const key = await call.work(projectId, (unit) => call.features.serverKeys.create(unit, projectId, input));
       return { kind: 'key', id: name, secret: key.secret };
     },
-    // Of several equal keys of one name the oldest.
+    // Removes the oldest of several equal keys with one name.
     remove: async (call, { path: [name = ''], members }) => {
       const { projectId, features, runtime } = call;
       const keys = await features.serverKeys.list(runtime.db, projectId);

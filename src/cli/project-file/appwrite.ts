@@ -79,7 +79,7 @@ interface Converted {
   readonly file: ProjectFile;
   /** Its parts without a counterpart here, in words. */
   readonly left: readonly string[];
-  /** Labels of the attributes and indexes in `left`. What has their place here was made in their stead. */
+  /** Labels of the attributes and indexes in `left`. An item of the project with such a label replaces one of them. */
   readonly leftItems: readonly string[];
 }
 
