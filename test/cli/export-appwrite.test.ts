@@ -93,7 +93,9 @@ test('a sender that is killed goes on without a loss, and stops if nobody answer
   assert.deepEqual(here, there);
   const refused = await sendTo({ ...copy, url: gate.url });
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /cannot be reached \(ECONNREFUSED\)\. Start it, or correct/);
+  assert.match(refused.err, /takes nothing\. It cannot be reached: ECONNREFUSED/);
+  const unknown = await sendTo({ ...copy, project: 'absent' });
+  assert.deepEqual([unknown.code, unknown.out, /project_not_found/.test(unknown.err)], [1, '', true], unknown.err);
 });
 
 const out = () => join(place.dir, 'out');

@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { type ApplianceCall, command } from '../line/command.js';
 import { inputBytes, readSecretFile, readStdin } from '../line/input.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
-import { appwriteKinds, fromAppwriteFile, isAppwriteFile } from '../project-file/appwrite.js';
+import { appwriteKinds, fromAppwriteFile, isAppwriteFile, withKnownTypes } from '../project-file/appwrite.js';
 import { type Change, changeLines, changesOf, labelOf, numberedKeys, requireOnce } from '../project-file/changes.js';
 import { type ProjectFile, printProjectFile, projectFileOf, readProjectText } from '../project-file/file.js';
 import { type Item, itemsOf } from '../project-file/items.js';
@@ -112,9 +112,12 @@ function wantedOf({ args, output }: ApplianceCall, content: unknown) {
     project: { ...file.project, $id: args.text('--project') ?? file.project.$id },
   });
   if (!isAppwriteFile(content)) return { wanted: withId(projectFileOf(content)), canName: () => true };
-  const { file, left, leftItems } = fromAppwriteFile(content);
+  const whole = fromAppwriteFile(content);
+  const { file, left: items } = withKnownTypes(whole.file);
+  const left = [...whole.left, ...items.values()];
   if (left.length > 0) output.note(`These parts have no counterpart in svc and are left out: ${left.join(', ')}.`);
-  const canName = (item: Item) => appwriteKinds.includes(item.kind) && !leftItems.includes(labelOf(item));
+  // An item with the label of a part that is left out replaces that part.
+  const canName = (item: Item) => appwriteKinds.includes(item.kind) && !items.has(labelOf(item));
   return { wanted: withId(file), canName };
 }
 

@@ -74,17 +74,8 @@ export const appwriteKinds: readonly Kind[] = [
   ...(['project', 'team', 'database', 'collection', 'attribute', 'index', 'bucket'] as const),
 ];
 
-/** A converted file. */
-interface Converted {
-  readonly file: ProjectFile;
-  /** Its parts without a counterpart here, in words. */
-  readonly left: readonly string[];
-  /** Labels of the attributes and indexes in `left`. An item of the project with such a label replaces one of them. */
-  readonly leftItems: readonly string[];
-}
-
-/** Converts a file of Appwrite's command line. Throws CommandError if the file is invalid. */
-export function fromAppwriteFile(content: unknown): Converted {
+/** Converts a file of Appwrite's command line. `left` lists its parts without a counterpart here. Throws CommandError if the file is invalid. */
+export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: string[] } {
   const parsed = appwriteFile.safeParse(content);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -102,9 +93,7 @@ export function fromAppwriteFile(content: unknown): Converted {
   );
   left.push(...lostSettings(data));
   const settings = settingsOf(data);
-  const { databases, attributes, indexes } = databasesOf(data);
-  left.push(...attributes.map(({ label, type }) => `the ${label} of the type ${type}`));
-  left.push(...indexes.map((label) => `the ${label}`));
+  const databases = databasesOf(data);
   return {
     file: {
       project: {
@@ -129,9 +118,34 @@ export function fromAppwriteFile(content: unknown): Converted {
       teams: data.teams.map(({ $id, name }) => ({ $id, name })),
     },
     left,
-    leftItems: [...attributes.map(({ label }) => label), ...indexes],
   };
 }
+
+/** Leaves out attributes of types that svc does not have, and indexes over them. `left` has their labels and describes them. */
+export function withKnownTypes(file: ProjectFile): { file: ProjectFile; left: ReadonlyMap<string, string> } {
+  const left = new Map<string, string>();
+  const leave = (label: string, more = '') => left.set(label, `the ${label}${more}`);
+  const databases = file.databases?.map((database) => ({
+    ...database,
+    collections: database.collections?.map((collection) => {
+      const labelIn = (kind: Kind, key: string) => labelOf({ kind, path: [database.$id, collection.$id, key] });
+      const { attributes = [], indexes = [] } = collection;
+      const unknown = attributes.filter(({ type }) => !knownTypes.has(type));
+      for (const { key, type } of unknown) leave(labelIn('attribute', key), ` of the type ${type}`);
+      const keys = unknown.map(({ key }) => key);
+      const unusable = indexes.filter((index) => index.attributes.some((key) => keys.includes(key)));
+      for (const { key } of unusable) leave(labelIn('index', key));
+      return {
+        ...collection,
+        attributes: attributes.filter((one) => !unknown.includes(one)),
+        indexes: indexes.filter((one) => !unusable.includes(one)),
+      };
+    }),
+  }));
+  return { file: { ...file, databases }, left };
+}
+
+const knownTypes = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path as string)]);
 
 /** Settings that are on in the file and have no counterpart here, and login methods and services that are off. */
 function lostSettings({ settings = {} }: AppwriteFile): string[] {
@@ -167,42 +181,25 @@ function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {
   };
 }
 
-/** The databases, and the attributes and indexes that svc does not have. */
-function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile) {
+function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile): ProjectFile['databases'] {
   const all = new Map([...databases, ...tablesDB].map((one) => [one.$id, one]));
-  const lost: { attributes: { label: string; type: string }[]; indexes: string[] } = { attributes: [], indexes: [] };
-  const found = [...all.values()].map(({ $id, name, enabled }) => ({
+  return [...all.values()].map(({ $id, name, enabled }) => ({
     $id,
     name,
     enabled,
     collections: [...collections, ...tables]
       .filter(({ databaseId }) => databaseId === $id)
-      .map((one) => {
-        const labelIn = (kind: Kind, key: string) => labelOf({ kind, path: [$id, one.$id, key] });
-        const attributes = (one.attributes ?? one.columns ?? [])
-          .filter(({ side }) => side !== 'child')
-          .map(attributeOf);
-        const absent = attributes.filter(({ type }) => !knownTypes.has(type));
-        const absentKeys = absent.map(({ key }) => key);
-        lost.attributes.push(...absent.map(({ key, type }) => ({ label: labelIn('attribute', key), type })));
-        const indexes = one.indexes.map(indexOf);
-        const unusable = indexes.filter((index) => index.attributes.some((key) => absentKeys.includes(key)));
-        lost.indexes.push(...unusable.map(({ key }) => labelIn('index', key)));
-        return {
-          $id: one.$id,
-          name: one.name,
-          enabled: one.enabled,
-          $permissions: one.$permissions,
-          documentSecurity: one.documentSecurity ?? one.rowSecurity,
-          attributes: attributes.filter((attribute) => !absent.includes(attribute)),
-          indexes: indexes.filter((index) => !unusable.includes(index)),
-        };
-      }),
+      .map((one) => ({
+        $id: one.$id,
+        name: one.name,
+        enabled: one.enabled,
+        $permissions: one.$permissions,
+        documentSecurity: one.documentSecurity ?? one.rowSecurity,
+        attributes: (one.attributes ?? one.columns ?? []).filter(({ side }) => side !== 'child').map(attributeOf),
+        indexes: one.indexes.map(indexOf),
+      })),
   }));
-  return { databases: found, ...lost };
 }
-
-const knownTypes = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path as string)]);
 
 type Attribute = NonNullable<
   NonNullable<NonNullable<ProjectFile['databases']>[number]['collections']>[number]['attributes']

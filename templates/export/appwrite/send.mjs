@@ -44,16 +44,20 @@ async function request(method, path, body, more = {}) {
         body: typeof body === 'function' ? body() : body,
       });
       const text = await answer.text();
+      // No other request would fare better.
+      if (answer.status === 401 || text.includes('"project_not_found"')) throw new Stop(text);
       if (answer.status !== 429 && answer.status < 500) return { status: answer.status, text, isRepeated };
       seconds = Number(answer.headers.get('retry-after')) || seconds;
       problem = `status ${answer.status}: ${text.slice(0, 200)}`;
       if (attempt === attempts && answer.status === 500) return { status: 500, text, isRepeated };
     } catch (error) {
+      if (error instanceof Stop) throw error;
       const { code, message } = error.cause ?? error;
       problem = code ?? message;
-      if (['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL'].includes(code)) throw new Stop(problem);
+      if (['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL'].includes(code))
+        throw new Stop(`It cannot be reached: ${problem}`);
     }
-    if (attempt === attempts) throw new Stop(problem);
+    if (attempt === attempts) throw new Stop(`It cannot be reached: ${problem}`);
     isRepeated = true;
     await sleep(Math.min(seconds, 300) * 1000);
   }
@@ -187,8 +191,7 @@ try {
   process.exitCode = isFailed ? 1 : 0;
 } catch (error) {
   if (!(error instanceof Stop)) throw error;
-  console.error(
-    `${endpoint} cannot be reached (${error.message}). Start it, or correct APPWRITE_ENDPOINT, and run this again.`,
-  );
+  console.error(`${endpoint} takes nothing. ${error.message}`);
+  console.error('Correct the address, the project or the key, or start the receiver, and run this again: it goes on.');
   process.exit(1);
 }
