@@ -224,10 +224,10 @@ test("files of Appwrite's command line are read, and their other parts are named
     collections: [{ $id: 'lost', name: 'lost', databaseId: 'none' }],
     ...{ projectId: '698fcc', projectName: 'From Appwrite', endpoint: 'https://fra.cloud.appwrite.io/v1' },
     settings: {
-      services: { account: true },
+      services: { account: true, locale: false },
       auth: {
         methods: { jwt: true, phone: false, 'magic-url': true },
-        security: { duration: 8_640_000, sessionsLimit: 5 },
+        security: { duration: 8_640_000, sessionsLimit: 5, limit: 0, passwordHistory: 4, personalDataCheck: true },
       },
     },
     functions: [{ $id: 'f' }, { $id: 'g' }],
@@ -241,12 +241,16 @@ test("files of Appwrite's command line are read, and their other parts are named
           { ...column, key: 'count', type: 'integer', min: -(2n ** 63n), max: 2n ** 63n - 1n, default: 0 },
           { ...column, key: 'price', type: 'double', min: -Number.MAX_VALUE, max: Number.MAX_VALUE },
           { ...column, key: 'due', type: 'datetime', format: '' },
+          { ...column, key: 'place', type: 'point' },
           {
             ...{ ...column, key: 'posts', type: 'relationship', relatedTable: 'posts', relationType: 'manyToOne' },
             ...{ twoWay: true, twoWayKey: 'author', onDelete: 'setNull', side: 'child' },
           },
         ],
-        indexes: [{ key: 'by-role', type: 'key', status: 'available', columns: ['role'], orders: ['ASC'] }],
+        indexes: [
+          { key: 'by-role', type: 'key', status: 'available', columns: ['role'], orders: ['ASC'] },
+          { key: 'by-place', type: 'spatial', columns: ['place'] },
+        ],
       },
       {
         ...{ ...common, $id: 'posts', name: 'posts', rowSecurity: false },
@@ -268,10 +272,61 @@ test("files of Appwrite's command line are read, and their other parts are named
     input: printJson(file),
   });
   assert.equal(code, 0, err);
-  assert.match(err, /left out: 2 functions, the collection lost, whose database none is not in the file\./);
+  assert.match(
+    err,
+    /left out: 2 functions, the collection lost, whose database none is not in the file, the settings passwordHistory, personalDataCheck, locale, the attribute db\/users\/place of the type point, the index db\/users\/by-place\./,
+  );
   assert.match(out, /^\+ attribute db\/posts\/author$/m);
   assert.deepEqual((await apply(place, printJson(file), '-p', 'moved')).changes, []);
   const text = await printed(place, 'moved');
   for (const part of ['session.days: 100', 'login.phone: false', 'type: email', 'documentSecurity: true', 'gzip'])
     assert.ok(text.includes(part), part);
+});
+
+test('--prune with a file of Appwrite removes only kinds that such a file has, and nothing in place of what it leaves out', async () => {
+  await apply(
+    place,
+    printJson({
+      project: { $id: 'pruned' },
+      platforms: [{ hostname: 'shop.example.com' }],
+      providers: [{ key: 'github', kind: 'oauth2', clientId: 'Iv1', clientSecret: 'env:GITHUB_CLIENT_SECRET' }],
+      webhooks: [{ $id: 'hook', name: 'Hook', url: 'https://hooks.example.com/x', events: ['*'] }],
+      keys: [{ name: 'prod', scopes: ['all'] }],
+      teams: [{ $id: 'crew', name: 'Crew' }],
+      databases: [
+        {
+          ...{ $id: 'db', name: 'Db' },
+          collections: [{ $id: 'c', name: 'C', attributes: [{ key: 'place', type: 'text' }] }],
+        },
+      ],
+    }),
+  );
+  const file = {
+    ...{ projectId: 'pruned', databases: [{ $id: 'db', name: 'Db' }] },
+    collections: [{ $id: 'c', name: 'C', databaseId: 'db', attributes: [{ key: 'place', type: 'point' }] }],
+  };
+  const removed = await apply(place, printJson(file), '--prune', '--confirm', 'pruned');
+  assert.equal(removed.code, 0, removed.err);
+  assert.deepEqual(
+    removed.changes.map(({ action, kind, id }) => `${action} ${kind} ${id}`),
+    ['delete team crew'],
+  );
+});
+
+test('keys of one name are exported, applied and removed one by one', async () => {
+  const keys = [['all'], ['users.read'], ['users.read']].map((scopes) => ({ name: 'mover', scopes }));
+  const project = { $id: 'keyed' };
+  const made = await apply(place, printJson({ project, keys }));
+  assert.deepEqual([made.code, made.secrets.length], [0, 3], made.err);
+  const text = await printed(place, 'keyed');
+  assert.deepEqual((await apply(place, text, '--prune')).changes, []);
+  const copy = await apply(empty, text);
+  assert.equal(copy.code, 0, copy.err);
+  assert.equal(await printed(empty, 'keyed'), text);
+  const fewer = await apply(place, printJson({ project, keys: keys.slice(1, 2) }), '--prune', '--confirm', 'keyed');
+  assert.deepEqual([fewer.code, fewer.changes.length], [0, 2], fewer.err);
+  assert.deepEqual(await place.json(['project', 'export', 'keyed', '--format', 'json']), {
+    project: { ...project, name: 'keyed' },
+    keys: keys.slice(1, 2),
+  });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -265,12 +265,43 @@ test('data is never replaced, and a password is refused as an argument', async (
   const refused = await copy(source, target);
   assert.equal(refused.code, 5, refused.err);
   assert.match(refused.err, /is not empty/);
-  assert.equal((await copy(source, await another(), '--resume')).code, 5);
+  // Killed before it wrote anything.
+  const early = await copy(source, await another(), '--resume');
+  assert.equal(early.code, 0, early.err);
+  assert.match(early.err, /holds no unfinished copy\. The copy begins/);
   const url = 'postgres://svc:secret@127.0.0.1/svc';
   const inArguments = await source.svc(['db', 'copy', '--to', url]);
   assert.equal(inArguments.code, 2);
   assert.doesNotMatch(inArguments.err, /secret/);
   assert.equal((await source.svc(['db', 'copy', '--to', 'mysql:x'])).code, 2);
+  const endpoint = await source.svc(['import', 'appwrite', '--endpoint', 'https://me:secret@a.example/v1']);
+  assert.match(endpoint.err, /the key of --key-file is the only credential/);
+});
+
+test('errors of the target name the target', async () => {
+  const text = join(source.dir, 'text.db');
+  writeFileSync(text, 'this is no database at all, only some text in a file\n'.repeat(100));
+  const cases = [
+    [`sqlite:${text}`, 7, /The target text\.db: the database file is damaged[\s\S]*name a new file/],
+    [`sqlite:${join(source.dir, 'absent/x.db')}`, 6, /The target x\.db: the file of the database cannot be opened/],
+    ['postgres://svc@127.0.0.1:9/other', 6, /The target other: no database server listens there[\s\S]*start it/],
+  ] as const;
+  for (const [url, code, message] of cases) {
+    const refused = await source.svc(['db', 'copy', '--to', url]);
+    assert.equal(refused.code, code, refused.err);
+    assert.match(refused.err, message);
+    assert.doesNotMatch(refused.err, /SVC_DATABASE_URL|backup/);
+  }
+});
+
+test('two copies to one target at once: one is refused, and the other is complete', async () => {
+  const target = await another();
+  const both = await Promise.all([copy(source, target), copy(source, target)]);
+  const [whole, refused] = both[0]?.code === 0 ? both : both.toReversed();
+  assert.equal(whole?.code, 0, whole?.err);
+  assert.equal(refused?.code, 5, refused?.err);
+  assert.match(refused?.err ?? '', /Another process|is not empty/);
+  assertSame(await digests(target), await digests(source));
 });
 
 test('a copy that was killed is refused by every command and can be resumed', async () => {

@@ -11,12 +11,25 @@ import { readProject } from '../project-file/state.js';
 import type { Progress } from '../terminal/progress.js';
 import { writtenFile } from '../terminal/written-file.js';
 import { copyProgram, openDirectory } from './directory.js';
-import { type ApiRequest, documentRequest, type LostParts, relationRequest, userRequests } from './requests.js';
+import {
+  type ApiRequest,
+  documentRequest,
+  type LostParts,
+  relationRequest,
+  sentPermissions,
+  userRequests,
+  webhookRequest,
+} from './requests.js';
 
 /** Counts of exported records and of parts that the API does not take. */
 interface ExportReport {
   readonly kinds: readonly { readonly kind: string; readonly count: number }[];
   readonly unsupported: readonly { readonly kind: string; readonly count: number; readonly reason: string }[];
+}
+
+interface CollectionPlace {
+  readonly databaseId: string;
+  readonly collectionId: string;
 }
 
 /** The state of an export. */
@@ -28,6 +41,7 @@ interface Run {
   readonly progress: Progress;
   readonly signal: AbortSignal;
   readonly counts: Map<string, number>;
+  readonly lost: LostParts;
 }
 
 /** Writes a project as requests to the API of Appwrite, with its schema, its files and a program that sends them. */
@@ -39,15 +53,15 @@ export async function exportToAppwrite(
 ): Promise<ExportReport> {
   openDirectory(directory);
   const schema = await readProject(call, project);
-  const run: Run = { call, project, directory, schema, progress, signal, counts: new Map() };
-  await writeText(join(directory, 'appwrite.config.json'), `${printJson(toAppwriteFile(schema), 2)}\n`);
-  const lost: LostParts = { passwords: 0, authenticatorApps: 0, identities: 0 };
+  const lost: LostParts = { passwords: 0, authenticatorApps: 0, identities: 0, permissions: 0 };
+  const run: Run = { call, project, directory, schema, progress, signal, counts: new Map(), lost };
+  const file = toAppwriteFile(withSentPermissions(schema, lost));
+  await writeText(join(directory, 'appwrite.config.json'), `${printJson(file, 2)}\n`);
   await writeRequests(run, '1-teams', teams(run));
-  await writeRequests(run, '2-users', users(run, lost));
+  await writeRequests(run, '2-users', users(run));
   const invited = { count: 0 };
   await writeRequests(run, '3-memberships', memberships(run, invited));
-  await writeRequests(run, '4-documents', documents(run));
-  await writeRequests(run, '5-relationships', relationships(run));
+  await writeDocuments(run);
   await writeRequests(run, '6-webhooks', webhooks(run));
   await writeFiles(run);
   copyProgram(directory);
@@ -55,11 +69,30 @@ export async function exportToAppwrite(
   return { kinds, unsupported: lostRows(lost, invited.count, schema) };
 }
 
-function lostRows({ passwords, authenticatorApps, identities }: LostParts, invitations: number, schema: ProjectFile) {
+/** The schema without permissions that the receiver would not understand. */
+function withSentPermissions(schema: ProjectFile, lost: LostParts): ProjectFile {
+  const sent = <T extends { readonly $permissions?: readonly string[] | undefined }>(one: T) => ({
+    ...one,
+    $permissions: sentPermissions(one.$permissions ?? [], lost),
+  });
+  return {
+    ...schema,
+    databases: schema.databases?.map((one) => ({ ...one, collections: one.collections?.map(sent) })),
+    buckets: schema.buckets?.map(sent),
+  };
+}
+
+function lostRows(lost: LostParts, invitations: number, schema: ProjectFile) {
+  const { passwords, authenticatorApps, identities, permissions } = lost;
   const rows = [
     ['passwords', passwords, 'Appwrite cannot verify these hashes. The users set a new password by a recovery link.'],
     ['authenticator apps', authenticatorApps, 'The API takes no secrets. The users enrol their app again.'],
     ['identities', identities, 'The API creates no identities. They are linked at the next login with the provider.'],
+    [
+      'permissions',
+      permissions,
+      'Permissions of a single member (member:ID): the API gives memberships other ids. Grant them to the user, or to a role of the team.',
+    ],
     ['invitations', invitations, 'The API adds members at once. Invite these users again.'],
     ['providers', schema.providers?.length ?? 0, 'Set up the OAuth2 providers in the console of Appwrite.'],
     ['platforms', schema.platforms?.length ?? 0, 'Add the platforms in the console of Appwrite.'],
@@ -108,10 +141,10 @@ async function* teams(run: Run): AsyncGenerator<ApiRequest[]> {
   }
 }
 
-async function* users(run: Run, lost: LostParts): AsyncGenerator<ApiRequest[]> {
+async function* users(run: Run): AsyncGenerator<ApiRequest[]> {
   for await (const page of run.call.features.userTransfer.exported(run.project)) {
     counted(run, 'users', page.length);
-    yield page.flatMap((user) => userRequests(user, lost));
+    yield page.flatMap((user) => userRequests(user, run.lost));
   }
 }
 
@@ -150,42 +183,51 @@ async function* pagesOfDocuments({ call, project, schema }: Run) {
     }
 }
 
-async function* documents(run: Run): AsyncGenerator<ApiRequest[]> {
-  const { databases } = run.call.features;
-  for await (const { path, place, page } of pagesOfDocuments(run)) {
-    const { project, ...where } = place;
-    const collection = await databases.getCollection(run.call.runtime.db, { projectId: project.id, ...where });
-    const keys = new Set(shownAttributes(collection).flatMap((one) => ('related' in one ? [one.key] : [])));
-    counted(run, 'documents', page.length);
-    yield page.map(({ id, permissions, createdAt, updatedAt, data }) => {
-      const values = Object.entries(parseJson(`{${data}}`) as object).filter(([key]) => !keys.has(key));
-      return documentRequest(path, { id, permissions, createdAt, updatedAt, data: Object.fromEntries(values) });
-    });
+/** Writes documents and, from the same pages, their relationships, which refer to the lines of the documents. */
+async function writeDocuments(run: Run): Promise<void> {
+  const documents = await writtenFile(join(run.directory, '4-documents.ndjson'));
+  const relationships = await writtenFile(join(run.directory, '5-relationships.ndjson'));
+  const linesOf = (requests: readonly ApiRequest[]) => requests.map((request) => `${printJson(request)}\n`).join('');
+  let line = 0;
+  try {
+    for await (const { path, place, page } of pagesOfDocuments(run)) {
+      run.signal.throwIfAborted();
+      const ids = page.map(({ id }) => id);
+      const relations = await run.call.features.transfer.relationsOf(place, ids);
+      const links = page.flatMap(
+        ({ id, updatedAt }, at) => relationRequest(path, id, line + at, relations.get(id) ?? {}, updatedAt) ?? [],
+      );
+      const keys = await relationKeys(run, place);
+      const created = page.map(({ data, ...one }) => {
+        const values = Object.entries(parseJson(`{${data}}`) as object).filter(([key]) => !keys.has(key));
+        return documentRequest(path, { ...one, data: Object.fromEntries(values) }, run.lost);
+      });
+      await documents.append(linesOf(created));
+      await relationships.append(linesOf(links));
+      line += page.length;
+      counted(run, 'documents', page.length);
+      counted(run, 'relationships', links.length);
+      run.progress.show(`${line} documents`);
+    }
+    await documents.end();
+    await relationships.end();
+  } catch (error) {
+    documents.giveUp();
+    relationships.giveUp();
+    throw error;
   }
 }
 
-async function* relationships(run: Run): AsyncGenerator<ApiRequest[]> {
-  for await (const { path, place, page } of pagesOfDocuments(run)) {
-    const relations = await run.call.features.transfer.relationsOf(
-      place,
-      page.map(({ id }) => id),
-    );
-    const requests = page.flatMap(
-      ({ id, updatedAt }) => relationRequest(path, id, relations.get(id) ?? {}, updatedAt) ?? [],
-    );
-    counted(run, 'relationships', requests.length);
-    yield requests;
-  }
+async function relationKeys({ call }: Run, { project, ...where }: { project: Project } & CollectionPlace) {
+  const { databases } = call.features;
+  const collection = await databases.getCollection(call.runtime.db, { projectId: project.id, ...where });
+  return new Set(shownAttributes(collection).flatMap((one) => ('related' in one ? [one.key] : [])));
 }
 
 async function* webhooks(run: Run): AsyncGenerator<ApiRequest[]> {
   const found = run.schema.webhooks ?? [];
   counted(run, 'webhooks', found.length);
-  yield found.map(({ $id, name, url, events, enabled, tls, authUsername }) => ({
-    method: 'POST',
-    path: '/webhooks',
-    body: { webhookId: $id, name, url, events, enabled, tls, ...(authUsername === undefined ? {} : { authUsername }) },
-  }));
+  yield found.map(webhookRequest);
 }
 
 /** Writes the bytes of files below `files`, and their records as NDJSON. */
@@ -199,7 +241,8 @@ async function writeFiles(run: Run): Promise<void> {
         signal.throwIfAborted();
         const { id, name, permissions, mimeType, signature, sizeOriginal, createdAt, updatedAt } = file;
         await writeBytes(join(directory, 'files', bucketId, id), await open());
-        const record = { bucketId, fileId: id, name, permissions, mimeType, signature, sizeOriginal };
+        const sent = sentPermissions(permissions, run.lost);
+        const record = { bucketId, fileId: id, name, permissions: sent, mimeType, signature, sizeOriginal };
         await records.append(`${printJson({ ...record, $createdAt: createdAt, $updatedAt: updatedAt })}\n`);
         counted(run, 'files', 1);
         progress.show(`${run.counts.get('files')} files`);

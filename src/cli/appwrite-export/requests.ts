@@ -1,18 +1,28 @@
+import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { permissionList } from '#src/contract/permissions.js';
 import type { ExportedUser, ImportedDocument } from '#src/features/index.js';
+import type { ProjectFile } from '../project-file/file.js';
 
 /** A request to the API of Appwrite. The receiver answers 409 if it was sent before. */
 export interface ApiRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
+  /** Number of the line that creates the document, counted from 0. */
+  readonly of?: number;
+  /** Members for a receiver that refuses those of `body`. */
+  readonly orElse?: Readonly<Record<string, unknown>>;
+  /** The last member: the sender cuts its text out of the line. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Parts of users that no request can carry. */
+/** Parts that no request can carry. */
 export interface LostParts {
   /** Users whose hash Appwrite cannot verify. */
   passwords: number;
   authenticatorApps: number;
   identities: number;
+  /** Permissions for a member, whose id the API chooses itself, and invalid ones. */
+  permissions: number;
 }
 
 const post = (path: string, body: ApiRequest['body']): ApiRequest => ({ method: 'POST', path, body });
@@ -75,21 +85,60 @@ function hashOf(described: ExportedUser['password']) {
   }
 }
 
-/** The request that creates a document. */
-export function documentRequest(path: string, { id, permissions, data, createdAt, updatedAt }: ImportedDocument) {
-  const times = { $createdAt: createdAt, $updatedAt: updatedAt };
-  return post(path, { documentId: id, data: { ...data, ...times }, permissions });
+/** Returns the permissions that the receiver understands, and counts the others. */
+export function sentPermissions(permissions: readonly string[], lost: LostParts): string[] {
+  const sent = permissions.filter(
+    (permission) => permissionList.element.safeParse(permission).success && !permission.includes('("member:'),
+  );
+  lost.permissions += permissions.length - sent.length;
+  return sent;
 }
 
-/** The request that sets the relationships of a document; undefined if it has none. The time of the last change stays. */
+/** The request that creates a document. */
+export function documentRequest(
+  path: string,
+  { id, permissions = [], data, createdAt, updatedAt }: ImportedDocument,
+  lost: LostParts,
+): ApiRequest {
+  const times = { $createdAt: createdAt, $updatedAt: updatedAt };
+  return post(path, { documentId: id, data: { ...data, ...times }, permissions: sentPermissions(permissions, lost) });
+}
+
+/**
+ * The request that sets the relationships of a document, which line `of` creates; undefined if it has none. The time of the last change stays.
+ */
 export function relationRequest(
   path: string,
   id: string,
+  of: number,
   relations: Readonly<Record<string, unknown>>,
   updatedAt: string,
 ): ApiRequest | undefined {
   const linked = Object.entries(relations).filter(([, value]) => value !== null && [value].flat().length > 0);
   if (linked.length === 0) return undefined;
   const data = { ...Object.fromEntries(linked), $updatedAt: updatedAt };
-  return { method: 'PATCH', path: `${path}/${id}`, body: { data } };
+  return { method: 'PATCH', path: `${path}/${id}`, of, body: { data } };
+}
+
+/** Appwrite's names of the events. */
+const appwriteEvents: Readonly<Record<(typeof subscribableEvents)[number], string>> = {
+  documentCreated: 'databases.*.collections.*.documents.*.create',
+  documentUpdated: 'databases.*.collections.*.documents.*.update',
+  documentDeleted: 'databases.*.collections.*.documents.*.delete',
+  fileCreated: 'buckets.*.files.*.create',
+  fileDeleted: 'buckets.*.files.*.delete',
+  sessionCreated: 'users.*.sessions.*.create',
+  sessionDeleted: 'users.*.sessions.*.delete',
+};
+
+/** The request that creates a webhook, disabled, so that not both products send. Appwrite has no name for all events. */
+export function webhookRequest(webhook: NonNullable<ProjectFile['webhooks']>[number]): ApiRequest {
+  const { $id, name, url, events, tls, authUsername } = webhook;
+  const all = events.includes(everyEvent);
+  const named = subscribableEvents
+    .filter((event) => all || events.includes(event))
+    .map((event) => appwriteEvents[event]);
+  const access = authUsername === undefined ? {} : { authUsername };
+  const body = { webhookId: $id, name, url, events: named, enabled: false, tls, ...access };
+  return { method: 'POST', path: '/webhooks', orElse: { events }, body };
 }

@@ -4,6 +4,7 @@ import { BackupError, CopyError, copyDatabase, copyState, type TableDigest } fro
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
+import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { estimatedRows } from '#src/platform/db/migrations.js';
@@ -89,24 +90,70 @@ async function copyInto(
   const { config } = loaded;
   const url = config.databaseUrl.reveal();
   const { file } = parseDatabaseUrl(url);
-  const found = file !== null && !existsSync(file) ? 'empty' : await withRuntime(loaded, call, false, copyState);
+  const isAbsent = file !== null && !existsSync(file);
+  const found = isAbsent ? 'empty' : await ofTarget(url, withRuntime(loaded, call, false, copyState));
   if (found === 'data') throw conflict('target_not_empty', `${databaseName(url)} is not empty.`, emptyOne);
-  if (resume && found === 'empty')
-    throw conflict('copy_not_begun', `${databaseName(url)} holds no unfinished copy.`, 'leave out --resume');
+  if (resume && found === 'empty') call.output.note(`${databaseName(url)} holds no unfinished copy. The copy begins.`);
   const isOver = found === 'unfinished' && !resume;
   if (isOver && file !== null) await removeSqlite(file);
   const progress = createProgress(call.output);
   let total = 0;
-  return withRuntime(loaded, call, true, (target) =>
-    copyDatabase(source, target, {
-      start: resume ? 'resume' : isOver && file === null ? 'over' : 'empty',
+  let isOpen = false;
+  const copied = withRuntime(loaded, call, true, (target) => {
+    isOpen = true;
+    return copyDatabase(source, withOwnErrors(target, url), {
+      start: resume && found === 'unfinished' ? 'resume' : isOver && file === null ? 'over' : 'empty',
       onBegin: async (tables) => {
         total = await planned(source, loaded, call, tables);
       },
       onProgress: (step, table, rows) =>
         progress.show(`${step} ${rows} of about ${total} rows, ${table}`, total === 0 ? undefined : rows / total),
-    }),
-  ).finally(() => progress.clear());
+    });
+  });
+  return copied
+    .catch((error) => {
+      throw isOpen ? error : targetError(error, url);
+    })
+    .finally(() => progress.clear());
+}
+
+/** The target, whose errors say that they are not those of the source. */
+function withOwnErrors(target: Runtime, url: string): Runtime {
+  const { driver } = target;
+  return {
+    ...target,
+    driver: {
+      ...driver,
+      exclusive: (body) => ofTarget(url, driver.exclusive(body)),
+      snapshot: (body, reading) => ofTarget(url, driver.snapshot(body, reading)),
+    },
+  };
+}
+
+async function ofTarget<T>(url: string, work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
+    throw targetError(error, url);
+  });
+}
+
+/** The error as one of the target, if it concerns the operator. */
+function targetError(error: unknown, url: string): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  const name = databaseName(url);
+  // The other process has created the schema first.
+  if (error.kind === 'unique')
+    return conflict('copy_taken_over', `Another process copies into ${name}.`, 'wait until it has ended');
+  const condition = conditionOf(error.code);
+  if (error.kind === 'busy' || condition === undefined) return error;
+  const { type, message, next, outcome = 'unreachable' } = condition;
+  const ofSource = /[;?]? *svc config show --origin shows SVC_DATABASE_URL/;
+  const fix =
+    type === 'database_damaged' ? emptyOne : next.replace(ofSource, '').replaceAll('SVC_DATABASE_URL', '--to');
+  return new CommandError(outcome, type, `The target ${name}: ${lowerFirst(message)} (${error.code}).`, fix);
+}
+
+function lowerFirst(text: string): string {
+  return `${text[0]?.toLowerCase()}${text.slice(1)}`;
 }
 
 const emptyOne = 'name a new file, or a new database made with createdb; a copy never replaces data';

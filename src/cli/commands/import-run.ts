@@ -56,7 +56,8 @@ function resultOf(
   const counts = kinds.map((one) =>
     [one.kind, one.read, one.created, one.changed, one.skipped, one.failed].map(String),
   );
-  const tables = [columns(['KIND', 'READ', 'CREATED', 'CHANGED', 'SKIPPED', 'FAILED'], counts)];
+  const heads = dryRun ? ['TO CREATE', 'TO CHANGE', 'EQUAL'] : ['CREATED', 'CHANGED', 'SKIPPED'];
+  const tables = [columns(['KIND', 'READ', ...heads, 'FAILED'], counts)];
   const left = unsupported.map(({ kind, count, reason }) => [kind, String(count), reason]);
   if (left.length > 0) tables.push(columns(['NOT IMPORTED', 'COUNT', 'REASON'], left, { sentences: true }));
   if (secrets.length > 0) tables.push(pairs(secrets.map(({ kind, id, secret }) => [`${kind} ${id}`, secret] as const)));

@@ -2,10 +2,10 @@ import { Failure } from '#src/contract/errors.js';
 import { type ApplianceCall, command } from '../line/command.js';
 import { inputBytes, readSecretFile, readStdin } from '../line/input.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
-import { fromAppwriteFile, isAppwriteFile } from '../project-file/appwrite.js';
-import { type Change, changeLines, changesOf, labelOf, requireOnce } from '../project-file/changes.js';
+import { appwriteKinds, fromAppwriteFile, isAppwriteFile, withKnownTypes } from '../project-file/appwrite.js';
+import { type Change, changeLines, changesOf, labelOf, numberedKeys, requireOnce } from '../project-file/changes.js';
 import { type ProjectFile, printProjectFile, projectFileOf, readProjectText } from '../project-file/file.js';
-import { itemsOf } from '../project-file/items.js';
+import { type Item, itemsOf } from '../project-file/items.js';
 import type { ProjectCall } from '../project-file/project-call.js';
 import { revealed } from '../project-file/secrets.js';
 import { readProject } from '../project-file/state.js';
@@ -50,7 +50,7 @@ const apply = command({
       values: 'project',
     },
     { flag: '--dry-run', summary: 'change nothing, print what would change, and exit with 5 if there is something' },
-    { flag: '--prune', summary: 'remove what the file does not name' },
+    { flag: '--prune', summary: 'remove what the file does not name, of the kinds that its format has' },
     { flag: '--confirm', value: 'ID', summary: 'with --prune: id of the project, to confirm without a prompt' },
   ],
   examples: [
@@ -62,13 +62,14 @@ const apply = command({
     const { args, prompts, runtime, features } = call;
     const file = args.required('--file');
     const text = file === '-' ? await readStdin('--file') : readSecretFile(file, '--file', inputBytes.body);
-    const wanted = wantedOf(call, await readProjectText(text));
+    const { wanted, canName } = wantedOf(call, await readProjectText(text));
     const ofProject = { ...call, projectId: wanted.project.$id };
     const project = (await features.projects.list(runtime.db)).find(({ id }) => id === ofProject.projectId);
-    const present = project === undefined ? [] : await presentItems(ofProject, project);
+    const found = project === undefined ? [] : (await presentItems(ofProject, project)).filter(canName);
     const named = itemsOf(wanted);
     requireOnce(named);
-    const items = revealed(named, present, call.environment);
+    const { wanted: numbered, present } = numberedKeys(named, found);
+    const items = revealed(numbered, present, call.environment);
     const changes = changesOf(items, present, args.isSet('--prune'));
     for (const change of changes) await requirePossible(ofProject, change);
     const shown = changes.map((change) => ({
@@ -104,14 +105,20 @@ const apply = command({
 /** `svc project export` and `svc project apply` */
 export const projectFileCommands = [exportIt, apply];
 
-/** The project file, of svc or of Appwrite's command line, for the project that `--project` names. */
-function wantedOf({ args, output }: ApplianceCall, content: unknown): ProjectFile {
-  const { file, left } = isAppwriteFile(content)
-    ? fromAppwriteFile(content)
-    : { file: projectFileOf(content), left: [] };
+/** The project file, of svc or of Appwrite's command line, for the project that `--project` names, and which items its format can name. */
+function wantedOf({ args, output }: ApplianceCall, content: unknown) {
+  const withId = (file: ProjectFile): ProjectFile => ({
+    ...file,
+    project: { ...file.project, $id: args.text('--project') ?? file.project.$id },
+  });
+  if (!isAppwriteFile(content)) return { wanted: withId(projectFileOf(content)), canName: () => true };
+  const whole = fromAppwriteFile(content);
+  const { file, left: items } = withKnownTypes(whole.file);
+  const left = [...whole.left, ...items.values()];
   if (left.length > 0) output.note(`These parts have no counterpart in svc and are left out: ${left.join(', ')}.`);
-  const $id = args.text('--project') ?? file.project.$id;
-  return { ...file, project: { ...file.project, $id } };
+  // An item with the label of a part that is left out replaces that part.
+  const canName = (item: Item) => appwriteKinds.includes(item.kind) && !items.has(labelOf(item));
+  return { wanted: withId(file), canName };
 }
 
 type Project = Parameters<typeof readProject>[1];

@@ -157,7 +157,10 @@ export function refuseSecretsIn(argv: readonly string[]): void {
       : `svc config set ${setting} - and the URL on stdin, or ${setting}_FILE with the path of a file that holds it`;
   throw usageError(
     `${flag ?? setting ?? 'An argument'} has a URL with a password. Every user of this machine can read the arguments of a process.`,
-    instead || (argv.includes('import') ? 'give - and the URL on stdin' : 'take the password out of the URL'),
+    instead ||
+      (argv.includes('import') && argv.includes('supabase')
+        ? 'give - and the URL on stdin'
+        : 'take the password out of the URL'),
   );
 }
 
@@ -166,6 +169,7 @@ const insteadOfPassword: Readonly<Record<string, string>> = {
   '--url': 'take it out of the URL and give --auth-username NAME and --auth-password-file FILE',
   '--database': 'give --database - and the URL on stdin',
   '--to': 'take it out of the URL; for db copy, give --to - and the URL on stdin',
+  '--endpoint': 'take it out of the URL: the key of --key-file is the only credential',
   '--issuer': 'take it out of the URL: the application is known by --client-id ID and --secret-file FILE',
 };
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { platformTypes } from '#src/contract/platform.js';
 import {
   attributesApi,
@@ -13,7 +14,7 @@ import {
 } from '#src/features/index.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 import { type Change, labelOf } from './changes.js';
-import type { ItemMembers, Kind } from './items.js';
+import { type ItemMembers, type Kind, keyMembers } from './items.js';
 import { type ProjectCall, projectOf, runIn } from './project-call.js';
 
 /** A secret that was created, which is shown once. */
@@ -128,10 +129,15 @@ const actions: Readonly<Record<Kind, Actions>> = {
       const key = await call.work(projectId, (unit) => call.features.serverKeys.create(unit, projectId, input));
       return { kind: 'key', id: name, secret: key.secret };
     },
-    remove: async (call, { path: [name = ''] }) => {
-      const { projectId } = call;
-      const key = await call.features.serverKeys.find(call.runtime.db, name, projectId);
-      await call.work(projectId, (unit) => call.features.serverKeys.revoke(unit, key.id));
+    // Removes the oldest of several equal keys with one name.
+    remove: async (call, { path: [name = ''], members }) => {
+      const { projectId, features, runtime } = call;
+      const keys = await features.serverKeys.list(runtime.db, projectId);
+      const found = keys
+        .filter((key) => key.name === name && isDeepStrictEqual(keyMembers(key), members))
+        .toSorted((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
+      const key = found[0] ?? (await features.serverKeys.find(runtime.db, name, projectId));
+      await call.work(projectId, (unit) => features.serverKeys.revoke(unit, key.id));
     },
   },
   provider: {

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { attributeTypes, typeNames } from '#src/features/index.js';
 import { usageError } from '../terminal/exit.js';
+import { labelOf } from './changes.js';
 import type { ProjectFile } from './file.js';
+import type { Kind } from './items.js';
 
 const named = z.looseObject({ $id: z.string(), name: z.string(), enabled: z.boolean().optional() });
 const field = z.looseObject({ key: z.string(), type: z.string(), format: z.string().nullish() });
@@ -67,6 +69,11 @@ export function isAppwriteFile(content: unknown): boolean {
   return typeof content === 'object' && content !== null && 'projectId' in content && !('project' in content);
 }
 
+/** The kinds of items that the file can name. It has no keys and providers, so `--prune` must not remove those of the project. */
+export const appwriteKinds: readonly Kind[] = [
+  ...(['project', 'team', 'database', 'collection', 'attribute', 'index', 'bucket'] as const),
+];
+
 /** Converts a file of Appwrite's command line. `left` lists its parts without a counterpart here. Throws CommandError if the file is invalid. */
 export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: string[] } {
   const parsed = appwriteFile.safeParse(content);
@@ -84,6 +91,7 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
   left.push(
     ...homeless.map(({ $id, databaseId }) => `the collection ${$id}, whose database ${databaseId} is not in the file`),
   );
+  left.push(...lostSettings(data));
   const settings = settingsOf(data);
   const databases = databasesOf(data);
   return {
@@ -111,6 +119,50 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
     },
     left,
   };
+}
+
+/** Leaves out attributes of types that svc does not have, and indexes over them. `left` has their labels and describes them. */
+export function withKnownTypes(file: ProjectFile): { file: ProjectFile; left: ReadonlyMap<string, string> } {
+  const left = new Map<string, string>();
+  const leave = (label: string, more = '') => left.set(label, `the ${label}${more}`);
+  const databases = file.databases?.map((database) => ({
+    ...database,
+    collections: database.collections?.map((collection) => {
+      const labelIn = (kind: Kind, key: string) => labelOf({ kind, path: [database.$id, collection.$id, key] });
+      const { attributes = [], indexes = [] } = collection;
+      const unknown = attributes.filter(({ type }) => !knownTypes.has(type));
+      for (const { key, type } of unknown) leave(labelIn('attribute', key), ` of the type ${type}`);
+      const keys = unknown.map(({ key }) => key);
+      const unusable = indexes.filter((index) => index.attributes.some((key) => keys.includes(key)));
+      for (const { key } of unusable) leave(labelIn('index', key));
+      return {
+        ...collection,
+        attributes: attributes.filter((one) => !unknown.includes(one)),
+        indexes: indexes.filter((one) => !unusable.includes(one)),
+      };
+    }),
+  }));
+  return { file: { ...file, databases }, left };
+}
+
+const knownTypes = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path as string)]);
+
+/** Settings that are on in the file and have no counterpart here, and login methods and services that are off. */
+function lostSettings({ settings = {} }: AppwriteFile): string[] {
+  const { auth, ...others } = settings;
+  const { methods: switches = {}, security: rules = {} } = auth ?? {};
+  const namesOf = (group: object, isLost: (name: string, value: unknown) => boolean) =>
+    Object.entries(group).flatMap(([name, value]) => (isLost(name, value) ? [name] : []));
+  const lost = [
+    ...namesOf(switches, (name, isOn) => isOn === false && !Object.hasOwn(methods, name)),
+    ...namesOf(rules, (name, value) => !Object.hasOwn(security.shape, name) && isGiven(value)),
+    ...Object.values(others).flatMap((group) => namesOf(group ?? {}, (_, isOn) => isOn === false)),
+  ];
+  return lost.length === 0 ? [] : [`the settings ${lost.join(', ')}`];
+}
+
+function isGiven(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
 
 function settingsOf({ settings }: AppwriteFile): Record<string, unknown> {

@@ -51,10 +51,46 @@ export function changesOf(wanted: readonly Item[], present: readonly Item[], pru
   return [...changes, ...alone.reverse().map((item): Change => ({ ...item, action: 'delete', differences: {} }))];
 }
 
+/**
+ * Numbers keys of one name after the first, so that each has a place of its own. A key of the file gets the number of a present one with the
+ * same scopes and expiry, if there is one.
+ */
+export function numberedKeys(wanted: readonly Item[], present: readonly Item[]): { wanted: Item[]; present: Item[] } {
+  const numbered = numberedInOrder(present);
+  const free = numbered.filter(({ kind }) => kind === 'key');
+  const taken = new Map<Item, Item>();
+  for (const item of wanted.filter(({ kind }) => kind === 'key')) {
+    const at = free.findIndex(
+      ({ path, members }) => path[0] === item.path[0] && isDeepStrictEqual(members, item.members),
+    );
+    const [same] = at < 0 ? [] : free.splice(at, 1);
+    if (same !== undefined) taken.set(item, same);
+  }
+  const used = new Set([...taken.values()].map(labelOf));
+  const others = numberedInOrder(
+    wanted.filter((item) => !taken.has(item)),
+    used,
+  );
+  const left = others.values();
+  return { wanted: wanted.map((item) => taken.get(item) ?? (left.next().value as Item)), present: numbered };
+}
+
+function numberedInOrder(items: readonly Item[], used: ReadonlySet<string> = new Set()): Item[] {
+  const places = new Set(used);
+  return items.map((item) => {
+    if (item.kind !== 'key') return item;
+    let path = item.path;
+    for (let number = 2; places.has(labelOf({ ...item, path })); number++) path = [...item.path, String(number)];
+    places.add(labelOf({ ...item, path }));
+    return { ...item, path };
+  });
+}
+
 /** Throws CommandError if a file names something twice. */
 export function requireOnce(items: readonly Item[]): void {
   const places = new Set<string>();
-  for (const place of items.map(labelOf)) {
+  // Several keys can have one name.
+  for (const place of items.filter(({ kind }) => kind !== 'key').map(labelOf)) {
     if (places.has(place)) throw usageError(`The file names the ${place} twice.`, 'remove one of them');
     places.add(place);
   }

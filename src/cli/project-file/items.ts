@@ -57,9 +57,13 @@ export function itemsOf(file: ProjectFile): Item[] {
   for (const { $id, events, ...members } of file.webhooks ?? [])
     items.push({ kind: 'webhook', path: [$id], members: { ...members, events: sorted(events) } });
   // Last, because their secrets are shown once, and nothing after them can fail.
-  for (const { name, scopes, expire } of file.keys ?? [])
-    items.push({ kind: 'key', path: [name], members: { scopes: sorted(scopes), expire: expire ?? null } });
+  for (const key of file.keys ?? []) items.push({ kind: 'key', path: [key.name], members: keyMembers(key) });
   return items.map((item) => ({ ...item, members: given(item.members) }));
+}
+
+/** The members of a server key that are compared. */
+export function keyMembers(key: { readonly scopes: readonly string[]; readonly expire?: string | null | undefined }) {
+  return { scopes: sorted(key.scopes), expire: key.expire ?? null };
 }
 
 type Databases = NonNullable<ProjectFile['databases']>;

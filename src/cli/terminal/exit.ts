@@ -118,7 +118,9 @@ const operatorHints: Partial<Record<ErrorType, OperatorHint>> = {
   team_already_exists: { fix: step`choose another --id, or look at it with svc team show ${'TEAM'} --project ${'P'}` },
   membership_already_confirmed: { fix: step`svc team members ${'TEAM'} --project ${'P'}` },
   membership_deletion_prohibited: otherOwner,
-  database_not_found: { fix: step`svc database list --project ${'P'}` },
+  database_not_found: {
+    fix: step`svc database list --project ${'P'}, or create it: svc database create NAME --id ${'D'} --project ${'P'}`,
+  },
   database_already_exists: {
     fix: step`choose another --id, or look at it with svc database show ${'ID'} --project ${'P'}`,
   },
