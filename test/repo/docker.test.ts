@@ -36,7 +36,7 @@ test('the context has the sources, and neither settings nor data', () => {
   const [everything, ...admitted] = read('Dockerfile.dockerignore').trim().split('\n').slice(1);
   assert.equal(everything, '*');
   for (const line of admitted) assert.ok(existsSync(join(root, line.slice(1))), line);
-  for (const name of ['esbuild.config.js', 'external-packages.js', 'release.js', 'package-lock.json', 'src', 'viewers'])
+  for (const name of ['esbuild.config.js', 'external-packages.js', 'release.js', 'package-lock.json', 'src'])
     assert.ok(admitted.includes(`!${name}`), name);
 });
 
