@@ -21,8 +21,15 @@ export interface SourceMembership {
   readonly joined: string | null;
 }
 
+/** A record that cannot be imported, or with `source_incomplete` a list of which the rest cannot be read; its path is the id then. */
+export interface Unread {
+  readonly id: string;
+  readonly problem: string;
+  readonly type?: 'source_incomplete';
+}
+
 /** A record of the source, or the reason why it cannot be imported. */
-export type Read<T> = T | { readonly id: string; readonly problem: string };
+export type Read<T> = T | Unread;
 
 /** A file of a bucket. */
 export interface SourceFile {
@@ -47,6 +54,8 @@ export interface SourceFile {
 export interface ImportSource {
   /** Teams, databases with collections, buckets and webhooks: what `svc project apply` can create. */
   readonly schema: ProjectFile;
+  /** Parts of the schema that could not be read, by the noun of their kind. */
+  readonly unreadSchema?: readonly (Unread & { readonly kind: string })[];
   users(): AsyncIterable<UserRecordOfFile>;
   memberships(): AsyncIterable<Read<SourceMembership>>;
   /**

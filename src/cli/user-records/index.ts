@@ -39,7 +39,11 @@ export interface UserRecordOfFile {
   readonly line: number;
   readonly bytes: number;
   readonly user?: ImportedUser;
+  /** The id of a user with a problem, if the source is read by an import of a whole project. */
+  readonly id?: string;
   readonly problem?: string;
+  /** The problem is one of the list, not of a user. */
+  readonly type?: 'source_incomplete';
 }
 
 /** RowMembers of a JSON object that hold the list of users. */

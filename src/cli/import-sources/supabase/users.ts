@@ -22,9 +22,7 @@ export async function* supabaseUsers(
           'app metadata',
           `The member ${claim} of raw_app_meta_data is not imported, because users can change their preferences. Labels are for such values: svc user update --labels.`,
         );
-      yield typeof user === 'string'
-        ? { line, bytes: 0, problem: `${String(row.id)}: ${user}` }
-        : { line, bytes: 0, user };
+      yield typeof user === 'string' ? { line, bytes: 0, id: String(row.id), problem: user } : { line, bytes: 0, user };
     }
 }
 

@@ -12,7 +12,7 @@ import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Providers } from '../providers/index.js';
 import type { Sessions } from '../sessions/index.js';
-import { type Users, userTable } from '../users/index.js';
+import { isSelfMade, type Users, userTable } from '../users/index.js';
 import { type ExportedUser, exportedPage } from './export.js';
 import type { ImportedUser } from './imported.js';
 import { differencesOf, updateUser } from './update.js';
@@ -42,6 +42,8 @@ interface UserTransfer {
     given: readonly ImportedUser[],
     options: ImportOptions,
   ): Promise<ImportedOutcome[]>;
+  /** True if the user exists, and was made by an import, an operator or a server key. */
+  isOwn(project: Project, id: string): Promise<boolean>;
   /** Reads all users in the order of their ids, in batches. Each batch is one snapshot. */
   exported(project: Project): AsyncIterable<readonly ExportedUser[]>;
 }
@@ -60,7 +62,7 @@ export function createUserTransfer(
   { db, sql }: Pick<Runtime, 'db' | 'sql'>,
   { users, factors, identities, providers, sessions, secrets }: Omit<Deps, 'db' | 'sql'>,
 ): UserTransfer {
-  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, exported });
+  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, isOwn, exported });
 }
 
 /** Thrown to roll back a dry run. */
@@ -113,7 +115,8 @@ async function importOne(
       message: `This project has no provider with the key ${foreign.provider}, which an identity of the user needs.`,
     });
   const present = update ? await findPresent(deps, unit, project, one) : undefined;
-  if (present !== undefined) return updateOne(deps, unit, project, present, one);
+  if (present !== undefined)
+    return isSelfMade(present) ? selfMade(present) : updateOne(deps, unit, project, present, one);
   const { id: requested, email, phone, name, hash, totp, identities: linked, ...imported } = one;
   const id = users.idOf(requested);
   let user: UserRecord;
@@ -122,13 +125,21 @@ async function importOne(
     user = await users.create(unit, project.id, { id, email, phone, name, passwordHash, imported });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return resume && error.type === 'user_already_exists' && (await findPresent(deps, unit, project, one)) !== undefined
-      ? 'skipped'
-      : error;
+    const other =
+      resume && error.type === 'user_already_exists' ? await findPresent(deps, unit, project, one) : undefined;
+    if (other === undefined) return error;
+    return isSelfMade(other) ? selfMade(other) : 'skipped';
   }
   if (totp !== undefined) await factors.adoptTotp(unit, project, user, totp);
   await linkAll(deps, unit, project, id, linked);
   return 'created';
+}
+
+/** The refusal to merge a user of the source into an account whose password and sessions belong to whoever signed up with it. */
+function selfMade({ id }: UserRecord): Failure {
+  return new Failure('user_already_exists', {
+    message: `The account ${id} was not imported: somebody signed up with it, or has replaced its address and number. Merged, it would be the account of both. If it belongs to the user of the source, run svc user update ${id} --email ADDRESS and import again; otherwise import into a new project.`,
+  });
 }
 
 /** Throws Failure `user_already_exists` if another user has one of the identities. */
@@ -179,6 +190,11 @@ async function findPresent({ users }: Deps, unit: Unit, project: Project, { id, 
   if (id !== uniqueId) return users.find(unit, project.id, id);
   const byEmail = email === null ? undefined : await users.findByEmail(unit, project.id, email);
   return byEmail ?? (phone === null ? undefined : users.findByPhone(unit, project.id, phone));
+}
+
+async function isOwn({ db, users }: Deps, project: Project, id: string): Promise<boolean> {
+  const found = await users.find(db, project.id, id);
+  return found !== undefined && !isSelfMade(found);
 }
 
 /** Users of one batch. */
