@@ -310,3 +310,72 @@ test('other files are refused with the next step', async () => {
   const away = await imported('postgres://nobody:secret-word@127.0.0.1:1/x', 'live');
   assert.deepEqual([away.code, away.err.includes('secret-word')], [6, false], away.err);
 });
+
+/** A dump of the tables of auth and of one table, with statements after its rows. */
+const dumpOf = (users: readonly string[], statements: readonly string[] = []) =>
+  [
+    '--\n-- PostgreSQL database dump\n--\n\nSET statement_timeout = 0;',
+    'CREATE TABLE auth.users (\n    id uuid NOT NULL,\n    email text,\n    banned_until timestamp with time zone,\n    deleted_at timestamp with time zone\n);',
+    'CREATE TABLE public.pub (\n    id text NOT NULL\n);',
+    `COPY auth.users (id, email, banned_until, deleted_at) FROM stdin;\n${users.map((row) => `${row}\n`).join('')}\\.`,
+    'COPY public.pub (id) FROM stdin;\none\n\\.',
+    'ALTER TABLE ONLY public.pub\n    ADD CONSTRAINT pub_pkey PRIMARY KEY (id);',
+    'ALTER TABLE public.pub ENABLE ROW LEVEL SECURITY;\nGRANT SELECT ON TABLE public.pub TO anon;',
+    ...statements,
+    '--\n-- PostgreSQL database dump complete\n--\n',
+  ].join('\n\n');
+
+test('blocks without an end and deleted users are carried over', async () => {
+  await place.json(['project', 'create', 'blocks', '--id', 'blocks']);
+  const named = ['--project', 'blocks', '--name', 'test', '--scopes', 'all'];
+  keys.set('blocks', (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+  const statuses = async () => {
+    const users = (await read('blocks', '/users')).users as Json[];
+    return Object.fromEntries(users.map(({ $id, status }) => [$id, status]));
+  };
+  const rows = (until: string, deleted: string) => [
+    `${ada}\tada@base.example\t${until}\t\\N`,
+    `${bob}\tbob@base.example\t-infinity\t\\N`,
+    `${eve}\t${deleted === '\\N' ? 'eve@base.example' : 'hash'}\t\\N\t${deleted}`,
+  ];
+  for (const [until, deleted, expected] of [
+    ['2999-01-01 00:00:00+00', '\\N', { [ada]: false, [bob]: true, [eve]: true }],
+    ['infinity', '2025-01-01 00:00:00+00', { [ada]: false, [bob]: true, [eve]: false }],
+    ['\\N', '2025-01-01 00:00:00+00', { [ada]: true, [bob]: true, [eve]: false }],
+  ] as const) {
+    writeFileSync(join(place.dir, 'blocks.sql'), dumpOf(rows(until, deleted)));
+    const { code, err, kinds } = await imported('blocks.sql', 'blocks');
+    assert.deepEqual([code, kinds.find(({ kind }) => kind === 'users')?.failed], [0, 0], err);
+    assert.deepEqual(await statuses(), expected);
+  }
+  const csv = `id,email,encrypted_password,banned_until\n${ada},ada@base.example,,infinity\n`;
+  writeFileSync(join(place.dir, 'blocks.csv'), csv);
+  await place.json(['user', 'import', 'blocks.csv', '--project', 'blocks', '--update']);
+  assert.equal((await statuses())[ada], false);
+});
+
+test('a dump that was cut is refused, also in the middle of a file with several', async () => {
+  const policies = [
+    'CREATE POLICY one ON public.pub USING (true);',
+    'CREATE POLICY two ON public.pub AS RESTRICTIVE USING (false);',
+  ];
+  const whole = dumpOf([], policies);
+  const cutAt = (text: string) => whole.slice(0, whole.indexOf(text));
+  const plain = (dump: string) => `${dump.replaceAll(/^--.*\n/gm, '')}RESET ALL;\n`;
+  const body = 'CREATE FUNCTION public.f() RETURNS void\n    LANGUAGE sql\n    AS $$\nSET statement_timeout = 0;\n$$;';
+  for (const [content, problem] of [
+    [cutAt('CREATE POLICY two'), /The dump ends without/],
+    [cutAt('\n\\.'), /within the rows/],
+    [cutAt('CREATE POLICY two') + whole, /Dump 1 of 2/],
+    [whole + cutAt('CREATE POLICY two'), /Dump 2 of 2/],
+    [cutAt('CREATE POLICY two').replaceAll(/^--.*\n/gm, '') + plain(whole), /Dump 1 of 2/],
+    [whole, undefined],
+    [plain(whole) + plain(whole), undefined],
+    [dumpOf([], [body]), undefined],
+  ] as const) {
+    writeFileSync(join(place.dir, 'cut.sql'), content);
+    const { code, err } = await imported('cut.sql', 'live', '--dry-run', '--tables', 'pub');
+    assert.equal(code === 2, problem !== undefined, err);
+    if (problem !== undefined) assert.match(err, problem);
+  }
+});

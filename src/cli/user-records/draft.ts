@@ -25,6 +25,8 @@ export interface UserDraft {
   readonly passwordUpdate?: unknown;
   readonly totp?: unknown;
   readonly identities?: readonly ImportedIdentity[];
+  /** True if only a mark of the user is left in the source. */
+  readonly isDeleted?: boolean;
 }
 
 const none = (value: unknown) => (value === '' || value === null ? undefined : value);
@@ -66,7 +68,7 @@ const draftShape = z.object({
 });
 
 /** Validates a user. Returns the reason if it cannot be imported. */
-export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | string {
+export function checkedUser({ hash, isDeleted, ...draft }: UserDraft): ImportedUser | string {
   const parsed = draftShape.safeParse(draft);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -83,6 +85,7 @@ export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | strin
     hash,
     totp,
     mfa,
+    ...(isDeleted === true ? { isDeleted } : {}),
     emailVerification: rest.emailVerification === true && email !== null,
     phoneVerification: rest.phoneVerification === true && phone !== null,
     ...(status === undefined ? {} : { status }),

@@ -10,6 +10,8 @@ interface CopyStart {
 interface SchemaReader {
   /** Adds a line outside of rows. Returns the table and its columns if rows follow. */
   add(line: string): CopyStart | undefined;
+  /** True within a text or the body of a function. */
+  isQuoted(): boolean;
   tableOf(name: string): SourceTable | undefined;
   tables(): readonly SourceTable[];
   enums(): ReadonlyMap<string, readonly string[]>;
@@ -52,6 +54,7 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       statement = '';
       return takeStatement(state, sql);
     },
+    isQuoted: () => quote !== undefined,
     tableOf: (one) => tables.get(one),
     tables: () => {
       for (const table of tables.values()) {

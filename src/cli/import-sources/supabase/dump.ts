@@ -3,6 +3,7 @@ import { openScratch, type Scratch } from '#src/platform/foreign-databases/index
 import { usageError } from '../../terminal/exit.js';
 import { objectsOf } from '../../user-records/index.js';
 import { ownSchemas, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
+import { createEndCheck } from './dump-end.js';
 import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
 import { createSchemaReader } from './dump-schema.js';
 
@@ -21,6 +22,7 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
   await requirePlainDump(file);
   const wanted = new Set([schema, ...ownSchemas]);
   const reader = createSchemaReader(wanted);
+  const end = createEndCheck();
   const copies = new Map<string, Copied>();
   let current: { table: SourceTable | undefined; columns: readonly string[] } | undefined;
   for await (const { bytes, offset } of dumpLines(file)) {
@@ -30,6 +32,7 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
       continue;
     }
     const line = bytes.toString('utf8').replace(/\r$/, '');
+    end.add(line, reader.isQuoted());
     const copy = reader.add(line);
     if (copy === undefined) continue;
     const table = reader.tableOf(copy.table);
@@ -46,6 +49,13 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
     throw usageError(
       `${file} has rows as INSERT statements.`,
       'make it with COPY: pg_dump -f dump.sql without --inserts',
+    );
+  // Policies, privileges and rows come late in a dump, and some of them only take rights away.
+  const problem = current === undefined ? end.problem() : 'It ends within the rows of a table.';
+  if (problem !== undefined)
+    throw usageError(
+      `${file} is not whole. ${problem}`,
+      'make it again: pg_dump -f dump.sql; check the space on the disk',
     );
   const remarks: string[] = [];
   if (!reader.hasPrivileges()) {

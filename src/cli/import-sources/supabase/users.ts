@@ -12,8 +12,7 @@ export async function* supabaseUsers(
   for await (const rows of data.users())
     for (const row of rows) {
       line += 1;
-      const draft = ofSupabase({ ...row, mfa_factors: factorsOf(row, unsupported) });
-      const user = typeof draft === 'string' ? draft : checkedUser(draft);
+      const user = checkedUser(ofSupabase({ ...row, mfa_factors: factorsOf(row, unsupported) }));
       const claims = Object.keys(objectOf(row.raw_app_meta_data) ?? {}).filter(
         (name) => !['provider', 'providers'].includes(name),
       );

@@ -20,4 +20,6 @@ export interface ImportedUser extends ImportedMembers {
   /** The secret of an authenticator app, in base32. */
   readonly totp?: string | undefined;
   readonly identities: readonly ImportedIdentity[];
+  /** The source has deleted the user. An update blocks the account, and nothing else changes. */
+  readonly isDeleted?: boolean;
 }

@@ -115,9 +115,10 @@ async function importOne(
       message: `This project has no provider with the key ${foreign.provider}, which an identity of the user needs.`,
     });
   const present = update ? await findPresent(deps, unit, project, one) : undefined;
+  if (one.isDeleted && present === undefined) return new Failure('user_not_found', { message: 'The user is deleted.' });
   if (present !== undefined)
     return isSelfMade(present) ? selfMade(present) : updateOne(deps, unit, project, present, one);
-  const { id: requested, email, phone, name, hash, totp, identities: linked, ...imported } = one;
+  const { id: requested, email, phone, name, hash, totp, identities: linked, isDeleted: _, ...imported } = one;
   const id = users.idOf(requested);
   let user: UserRecord;
   try {

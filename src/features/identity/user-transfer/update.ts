@@ -40,6 +40,8 @@ export async function differencesOf(
   user: UserRecord,
   given: ImportedUser,
 ): Promise<Differences | undefined> {
+  if (given.isDeleted)
+    return user.status ? { members: { status: false }, hash: undefined, totp: undefined, identities: [] } : undefined;
   const seed = given.totp === undefined && given.mfa ? undefined : await factors.seedOf(unit, project, user);
   const isKept = (member: Compared) =>
     given[member] === undefined ||
