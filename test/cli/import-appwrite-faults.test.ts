@@ -164,7 +164,13 @@ test('refused users and wrong permissions leave no rights behind', async () => {
       ],
     },
   );
+  const bucket = { $id: 'pics', ...times, name: 'Pics', enabled: true, fileSecurity: true };
+  lists['/storage/buckets'] = ['buckets', [{ ...bucket, $permissions: ['read("user:twin")'] }]];
+  const file = { $id: 'empty', ...times, name: 'empty.txt', mimeType: 'text/plain', sizeOriginal: 0, $permissions: [] };
+  lists['/storage/buckets/pics/files'] = ['files', [file]];
   const { code, counts, unsupported, report } = await imported(lists, 'refused');
+  assert.equal(unsupported.find(({ kind }) => kind === 'empty files')?.count, 1);
+  assert.equal(report.find(({ type }) => type === 'storage_file_empty')?.id, 'pics/empty');
   assert.deepEqual([code, counts.users, counts.documents], [1, [1, 0, 0, 2], [2, 0, 0, 0]]);
   const documents = await posts('refused');
   assert.deepEqual(documents.one?.$permissions, ['read("user:ada")']);
@@ -173,11 +179,11 @@ test('refused users and wrong permissions leave no rights behind', async () => {
   assert.deepEqual(
     left.map(({ kind, count }) => [kind, count]),
     [
-      ['permissions of users', 4],
+      ['permissions of users', 5],
       ['permissions', 3],
     ],
   );
-  assert.equal(report.filter(({ kind }) => kind === 'permissions').length, 7);
+  assert.equal(report.filter(({ kind }) => kind === 'permissions').length, 8);
   const again = await imported(lists, 'refused');
   assert.deepEqual(again.counts.documents, [0, 0, 2, 0]);
 });
@@ -248,4 +254,44 @@ test('a broken connection that heals, entries that are no records, and missing s
   assert.deepEqual(counts.teams, [1, 0, 0, 1]);
   const scopes = unsupported.flatMap(({ reason }) => /the scope (\S+)/.exec(reason)?.[1] ?? []);
   assert.deepEqual(scopes.sort(), ['teams.read', 'webhooks.read']);
+});
+
+test('webhooks arrive switched off, with the events that mean the same, and teams with their time', async () => {
+  await newProject('hooks');
+  const hook = (id: string, events: string[]) => ({
+    ...{ $id: id, name: id, url: 'https://hooks.example.com/x', enabled: true, security: true, events },
+  });
+  const lists = {
+    ...sourceLists([], {}),
+    '/teams': ['teams', [{ $id: 'crew', ...times, name: 'Crew', prefs: {} }]] as const,
+    '/webhooks': [
+      'webhooks',
+      [
+        hook('all', ['databases.*.collections.*.documents.*.create', 'users.*.sessions.*.delete', 'users.*.create']),
+        hook('rows', ['databases.*.tables.*.rows.*', 'buckets.*.files.*.create', 'buckets.*.files.*.delete']),
+        hook('some', ['databases.blog.collections.posts.documents.*.create', 'buckets.*.files.*']),
+        hook('none', ['functions.*']),
+      ],
+    ] as const,
+  };
+  const first = await imported(lists, 'hooks');
+  assert.deepEqual([first.code, first.counts.webhooks, first.counts.teams], [0, [3, 0, 0, 0], [1, 0, 0, 0]], first.err);
+  const kinds = Object.fromEntries(first.unsupported.map(({ kind, count }) => [kind, count]));
+  assert.deepEqual([kinds['switched-on webhooks'], kinds.webhooks, kinds['event of webhook some']], [3, 1, 1]);
+  const webhooks = async () => {
+    const { webhooks: all } = await place.json<{ webhooks: Json[] }>(['webhook', 'list', '--project', 'hooks']);
+    return Object.fromEntries(all.map(({ $id, events, enabled }) => [$id, [...(events as string[]), enabled]]));
+  };
+  const documents = ['documentCreated', 'documentDeleted', 'documentUpdated'];
+  assert.deepEqual(await webhooks(), {
+    all: ['documentCreated', 'sessionDeleted', false],
+    rows: [...documents, 'fileCreated', 'fileDeleted', false],
+    some: ['fileCreated', 'fileDeleted', false],
+  });
+  const team = await place.json<Json>(['team', 'show', 'crew', '--project', 'hooks']);
+  assert.equal(team.$createdAt, times.$createdAt);
+  await place.json(['webhook', 'update', 'all', '--project', 'hooks', '--enabled', 'on']);
+  const second = await imported(lists, 'hooks');
+  assert.deepEqual([second.code, second.counts.webhooks], [0, [0, 0, 3, 0]], second.err);
+  assert.equal((await webhooks()).all?.at(-1), true);
 });

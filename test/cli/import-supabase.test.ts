@@ -130,11 +130,10 @@ test('a dump and the database give the same content, and another run changes not
   const dumped = await imported(dump, 'dumped', ...storage);
   const live = await imported(source.url, 'live', ...storage);
   const counts = countsOf(dumped);
-  const expected = { users: [3, 0, 0, 0], documents: [8, 0, 0, 2], files: [1, 0, 0, 1], collections: [5, 0, 0, 0] };
+  const expected = { users: [3, 0, 0, 0], documents: [9, 0, 0, 1], files: [1, 0, 0, 1], collections: [5, 0, 0, 0] };
   const { users, documents, files, collections: made } = counts;
   assert.deepEqual({ users, documents, files, collections: made }, expected, dumped.err);
   assert.deepEqual([dumped.code, live.code], [1, 1]);
-  assert.match(dumped.err, /primary key is no valid id/);
   assert.match(dumped.err, /price has the number NaN/);
   assert.match(dumped.err, /lost\.txt is missing/);
   assert.deepEqual(countsOf(live), counts, live.err);
@@ -378,4 +377,108 @@ test('a dump that was cut is refused, also in the middle of a file with several'
     assert.equal(code === 2, problem !== undefined, err);
     if (problem !== undefined) assert.match(err, problem);
   }
+});
+
+test('keys that are no ids or look alike, and partitioned tables', async () => {
+  const { client, url } = source;
+  await client.query(`CREATE TABLE votes (grp text, item text, who text, PRIMARY KEY (grp, item));
+    INSERT INTO votes VALUES ('a_b', 'c', 'first'), ('a', 'b_c', 'second'), ('x', 'y', 'third');
+    CREATE TABLE slugs (slug text PRIMARY KEY, title text); INSERT INTO slugs VALUES ('a/b c', 'Odd'), ('plain', 'Plain');
+    CREATE TABLE notes (id int PRIMARY KEY, slug text REFERENCES slugs); INSERT INTO notes VALUES (1, 'a/b c'), (2, 'plain');
+    CREATE TABLE ev (id int, at date, note text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+    CREATE TABLE ev_24 PARTITION OF ev FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+    CREATE TABLE ev_25 PARTITION OF ev FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+    INSERT INTO ev VALUES (1, '2024-05-05', 'one'), (2, '2025-05-05', 'a longer note');
+    ALTER TABLE ev ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON ev FOR SELECT USING (true); GRANT SELECT ON ev TO anon, authenticated`);
+  writeFileSync(
+    join(place.dir, 'ev.sql'),
+    `-- PostgreSQL database dump
+CREATE TABLE public.ev (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+)
+PARTITION BY RANGE (at);
+CREATE TABLE public.ev_24 (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+);
+CREATE TABLE public.ev_25 (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+);
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_24 FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_25 FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+COPY public.ev_24 (id, at, note) FROM stdin;
+1\t2024-05-05\tone
+\\.
+COPY public.ev_25 (id, at, note) FROM stdin;
+2\t2025-05-05\ta longer note
+\\.
+ALTER TABLE ONLY public.ev
+    ADD CONSTRAINT ev_pkey PRIMARY KEY (id, at);
+ALTER TABLE public.ev ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON public.ev FOR SELECT USING (true);
+GRANT SELECT ON TABLE public.ev TO anon;
+GRANT SELECT ON TABLE public.ev TO authenticated;
+-- PostgreSQL database dump complete
+`,
+  );
+  for (const [project, from] of [
+    ['keyed', url],
+    ['parts', 'ev.sql'],
+  ] as const) {
+    await place.json(['project', 'create', project, '--id', project]);
+    const named = ['--project', project, '--name', 'test', '--scopes', 'all'];
+    keys.set(project, (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+    const tables = project === 'keyed' ? 'votes,slugs,notes,ev' : 'ev';
+    for (const run of ['first', 'second']) {
+      const { code, err, kinds, unsupported } = await imported(from, project, '--tables', tables);
+      assert.equal(code, 0, err);
+      const [created, total] = [run === 'first', project === 'keyed' ? 9 : 2];
+      const documents = kinds.find(({ kind }) => kind === 'documents');
+      assert.deepEqual([documents?.created, documents?.changed, documents?.read], [created ? total : 0, 0, total]);
+      assert.equal(unsupported.filter(({ kind }) => kind === 'id').length, project === 'keyed' ? 1 : 0);
+    }
+    const ev = await read(project, `${collections}/ev`);
+    assert.deepEqual(ev.$permissions, ['read("any")']);
+    const notes = (await read(project, `${collections}/ev/documents`)).documents as Json[];
+    assert.deepEqual(
+      notes.map(({ $id, note }) => [$id, note]),
+      [
+        ['1_2024-05-05', 'one'],
+        ['2_2025-05-05', 'a longer note'],
+      ],
+    );
+  }
+  const list = async (name: string) => (await read('keyed', `${collections}/${name}/documents`)).documents as Json[];
+  const votes = Object.fromEntries((await list('votes')).map(({ who, $id }) => [who, $id]));
+  assert.equal(votes.third, 'x_y');
+  assert.equal(new Set(Object.values(votes)).size, 3);
+  const slugs = Object.fromEntries((await list('slugs')).map(({ slug, $id }) => [slug, $id]));
+  assert.equal(slugs.plain, 'plain');
+  assert.deepEqual(
+    (await list('notes')).map(({ slug }) => slug),
+    [slugs['a/b c'], 'plain'],
+  );
+});
+
+test('a dump of the command line of Supabase has users without the table, and one without users says so', async () => {
+  for (const id of ['rows-only', 'no-users']) await place.json(['project', 'create', id, '--id', id]);
+  const whole = dumpOf([`${ada}\tada@base.example\t\\N\t\\N`]);
+  const table = /CREATE TABLE auth\.users[^;]*;/;
+  writeFileSync(join(place.dir, 'rows.sql'), whole.replace(table, ''));
+  const made = await imported('rows.sql', 'rows-only');
+  assert.deepEqual([made.code, countsOf(made).users, countsOf(made).documents], [0, [1, 0, 0, 0], [1, 0, 0, 0]]);
+  writeFileSync(
+    join(place.dir, 'none.sql'),
+    whole.replace(table, '').replace(/COPY auth[^.]*\.users[\s\S]*?\n\\\./, ''),
+  );
+  const none = await imported('none.sql', 'no-users');
+  assert.deepEqual([none.code, none.unsupported.find(({ kind }) => kind === 'users')?.count], [0, 1], none.err);
+  writeFileSync(join(place.dir, 'late.sql'), whole.replace(/CREATE TABLE public[^;]*;/, ''));
+  const late = await imported('late.sql', 'no-users');
+  assert.deepEqual([late.code, /rows of public\.pub without its CREATE TABLE/.test(late.err)], [2, true], late.err);
 });

@@ -87,23 +87,23 @@ export async function importAll(
     },
   };
   const secrets: MadeSecret[] = [];
-  const unlinked: Unsupported[] = [];
+  const leftOut: Unsupported[] = [];
   for (const { kind, id, type = 'record_invalid', problem } of source.unreadSchema ?? [])
     await tally.fail(kind, id, type, problem);
   try {
     // First, because permissions of refused users are left out everywhere.
-    unlinked.push(...(await importUsers(run)));
+    leftOut.push(...(await importUsers(run)));
     const schema = await permissions.ofSchema(source.schema);
-    secrets.push(...(await importSchema({ ...call, projectId }, schema, tally, options)));
+    secrets.push(...(await importSchema({ ...call, projectId }, schema, source.teamTimes, tally, options)));
     await importMemberships(run);
     await importDocuments(run, 'values');
     await importDocuments(run, 'relationships');
-    await importFiles(run);
+    leftOut.push(...(await importFiles(run)));
   } catch (error) {
     // A signal also ends the requests to the source.
     if (!options.signal.aborted) throw error;
   }
-  const unsupported = [...source.unsupported(), ...unlinked, ...permissions.unsupported()];
+  const unsupported = [...source.unsupported(), ...leftOut, ...permissions.unsupported()];
   return { kinds: tally.kinds(), unsupported, secrets };
 }
 
@@ -238,13 +238,15 @@ async function importDocuments(run: Run, part: 'values' | 'relationships'): Prom
     }
 }
 
-async function importFiles(run: Run): Promise<void> {
+/** Imports the files. Those without content are left out and returned. */
+async function importFiles(run: Run): Promise<Unsupported[]> {
   const { project, source, permissions, dryRun, signal, tally, advance } = run;
   const kind = 'files';
+  let empty = 0;
   for (const { $id: bucketId } of source.schema.buckets ?? []) {
-    if (signal.aborted) return;
+    if (signal.aborted) break;
     for await (const read of source.files(bucketId)) {
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       const id = `${bucketId}/${read.id}`;
       const [createdAt, updatedAt] = 'problem' in read ? [] : [storedTime(read.createdAt), storedTime(read.updatedAt)];
       if ('problem' in read) {
@@ -254,6 +256,12 @@ async function importFiles(run: Run): Promise<void> {
         await tally.fail(kind, id, 'record_invalid', 'The file has an invalid time.');
       else {
         const file = { ...read, createdAt, updatedAt, permissions: await permissions.ofItem(id, read.permissions) };
+        if (read.size === 0) {
+          empty += 1;
+          const message = 'The file has no content. The service stores no such files.';
+          await run.report({ kind, id, type: 'storage_file_empty', message });
+          continue;
+        }
         const outcome = await importFile(run, { project, bucketId }, file);
         if (!(outcome instanceof Failure)) tally.add(kind, outcome);
         else if (dryRun && outcome.type === 'storage_bucket_not_found') tally.add(kind, 'created');
@@ -262,6 +270,8 @@ async function importFiles(run: Run): Promise<void> {
       advance(kind, 1);
     }
   }
+  const reason = 'They have no content, and the service stores no such files. The report lists them.';
+  return empty === 0 ? [] : [{ kind: 'empty files', count: empty, reason }];
 }
 
 async function importFile(

@@ -1,12 +1,14 @@
 import { Failure } from '#src/contract/errors.js';
 import { teamsApi } from '#src/features/index.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
-import { changesOf, labelOf } from '../project-file/changes.js';
+import { type Change, changesOf, labelOf } from '../project-file/changes.js';
 import type { ProjectFile } from '../project-file/file.js';
 import { type Item, itemsOf } from '../project-file/items.js';
 import { type ProjectCall, projectOf, runIn } from '../project-file/project-call.js';
 import { readProject } from '../project-file/state.js';
 import { CommandError } from '../terminal/exit.js';
+import { storedTime } from '../user-records/index.js';
+import type { ImportSource } from './source.js';
 import type { KindTally } from './tally.js';
 
 /** Plural nouns of items, as the counts name them. */
@@ -19,10 +21,13 @@ const nouns: Readonly<Record<string, string>> = { index: 'indexes' };
 export async function importSchema(
   call: ProjectCall,
   schema: ProjectFile,
+  teamTimes: ImportSource['teamTimes'],
   tally: KindTally,
   { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
 ): Promise<MadeSecret[]> {
-  const wanted = itemsOf(schema).filter(({ kind }) => kind !== 'project');
+  const wanted = itemsOf(schema)
+    .filter(({ kind }) => kind !== 'project')
+    .map(withoutSwitch);
   const teams = await presentTeams(call, wanted);
   const present = [...teams, ...itemsOf(await readProject(call, await projectOf(call), false))];
   const changes = new Map(changesOf(wanted, present, false).map((change) => [labelOf(change), change]));
@@ -37,7 +42,7 @@ export async function importSchema(
     }
     try {
       await requirePossible(call, change);
-      const secret = dryRun ? undefined : await applyChange(call, change);
+      const secret = dryRun ? undefined : await make(call, change, teamTimes);
       if (secret !== undefined) secrets.push(secret);
       tally.add(noun, change.action === 'create' ? 'created' : 'changed');
     } catch (error) {
@@ -46,6 +51,28 @@ export async function importSchema(
     }
   }
   return secrets;
+}
+
+/** Webhooks that exist stay on or off as they are. */
+function withoutSwitch(item: Item): Item {
+  if (item.kind !== 'webhook') return item;
+  const { enabled: _, ...members } = item.members;
+  return { ...item, members };
+}
+
+/** Makes a change. New webhooks are off, so that receivers get no events of the import, and new teams keep their time. */
+async function make(call: ProjectCall, change: Change, teamTimes: ImportSource['teamTimes']) {
+  const { kind, action, path, members } = change;
+  const [id = ''] = path;
+  const createdAt = storedTime(teamTimes?.get(id));
+  if (kind === 'team' && action === 'create' && createdAt !== undefined) {
+    const project = await projectOf(call);
+    const team = { id, name: String(members.name), createdAt };
+    await call.features.membershipImport.createTeam(call.auditContext(project.id), project, team);
+    return undefined;
+  }
+  const isNewWebhook = kind === 'webhook' && action === 'create';
+  return applyChange(call, isNewWebhook ? { ...change, members: { ...members, enabled: false } } : change);
 }
 
 /** Reads teams one by one, because a project can have more of them than a list returns. */

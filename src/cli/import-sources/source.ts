@@ -54,6 +54,8 @@ export interface SourceFile {
 export interface ImportSource {
   /** Teams, databases with collections, buckets and webhooks: what `svc project apply` can create. */
   readonly schema: ProjectFile;
+  /** Times of creation of the teams, by id. */
+  readonly teamTimes?: ReadonlyMap<string, string>;
   /** Parts of the schema that could not be read, by the noun of their kind. */
   readonly unreadSchema?: readonly (Unread & { readonly kind: string })[];
   users(): AsyncIterable<UserRecordOfFile>;

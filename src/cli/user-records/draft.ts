@@ -31,14 +31,16 @@ export interface UserDraft {
 
 const none = (value: unknown) => (value === '' || value === null ? undefined : value);
 const optional = <S extends z.ZodType>(schema: S) => z.preprocess(none, schema.optional());
-/** CSV files of Postgres have `t` and `f`, those of SQLite 1 and 0. */
-const flag = optional(
+/** CSV files of Postgres have `t` and `f`, those of SQLite 1 and 0, those of spreadsheets `TRUE` and `FALSE`. */
+const flag = z.preprocess(
+  (value) => none(typeof value === 'string' ? value.toLowerCase() : value),
   z
     .union(
       [z.boolean(), z.enum(['true', 'false', 't', 'f', '1', '0']), z.literal(1), z.literal(0)],
       'must be true or false',
     )
-    .transform((value) => [true, 'true', 't', '1', 1].includes(value)),
+    .transform((value) => [true, 'true', 't', '1', 1].includes(value))
+    .optional(),
 );
 const time = optional(
   z.union([z.string(), z.number()]).transform((value, context) => {

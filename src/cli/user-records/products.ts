@@ -201,6 +201,8 @@ function phcPbkdf2(text: string): ImportedUser['hash'] {
 
 /** Users of an export of a realm of Keycloak. */
 export function ofKeycloak(row: RowMembers): UserDraft | string {
+  if (nonEmptyText(row.serviceAccountClientId) !== undefined)
+    return 'It is the service account of a client, and no user.';
   const credentials = objectsOf(row.credentials);
   const password = credentials.find(({ type }) => type === 'password');
   const otp = credentials.find(({ type }) => type === 'otp');

@@ -28,11 +28,12 @@ export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
   await requireAccess(client);
   const left: Unsupported[] = [];
   const hidden: HiddenParts = { unsalted: 0, secondFactors: 0 };
-  const { schema, collections, unread } = await readSchema(client, access.projectId, left);
+  const { schema, collections, unread, teamTimes } = await readSchema(client, access.projectId, left);
   for (const [kind, path, reason] of foreign) await countForeign(client, kind, path, reason, left);
   return {
     schema,
     unreadSchema: unread,
+    teamTimes,
     users: () =>
       tolerant('users', '/users', readAppwriteUsers(client, hidden, left), left, (unread) => ({
         ...unread,

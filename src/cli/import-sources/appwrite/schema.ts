@@ -4,6 +4,7 @@ import { fromAppwriteFile } from '../../project-file/appwrite.js';
 import type { ProjectFile } from '../../project-file/file.js';
 import type { ImportSource, Unsupported } from '../source.js';
 import type { ApiClient, Json } from './client.js';
+import { eventsOf } from './events.js';
 import { BrokenList, listEntries, problemOf, whyUnlisted } from './pages.js';
 
 /** A collection of the source, and how to read its documents. */
@@ -25,6 +26,7 @@ interface SourceSchema {
   /** By `databaseId/collectionId`. */
   readonly collections: ReadonlyMap<string, SourceCollection>;
   readonly unread: Remarks['unread'];
+  readonly teamTimes: ReadonlyMap<string, string>;
 }
 
 /** What is not imported, and what could not be read. */
@@ -91,6 +93,7 @@ export async function readSchema(client: ApiClient, projectId: string, left: Uns
     schema: { ...withKnownTypes(file, found, left), webhooks: await readWebhooks(client, remarks) },
     collections: found,
     unread: remarks.unread,
+    teamTimes: new Map(teams.map(({ $id, $createdAt }) => [String($id), String($createdAt)])),
   };
 }
 
@@ -165,13 +168,23 @@ async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<Projec
   const found = await listOf(client, '/webhooks', 'webhooks', 'webhooks', remarks);
   const { left } = remarks;
   const webhooks = found.map((one) => {
-    const events = ((one.events ?? []) as string[]).filter((event) => known.includes(event));
+    const events = (Array.isArray(one.events) ? one.events.map(String) : []).flatMap((event) => {
+      if (known.includes(event)) return event;
+      const { events: ours, isWider } = eventsOf(event);
+      if (!isWider) return ours;
+      left.push({
+        kind: `event of webhook ${one.$id}`,
+        count: 1,
+        reason: `${event} has no counterpart for single ids. ${ours.join(', ')} would also send those of all others; add it with svc webhook update --events if the receiver may get them.`,
+      });
+      return [];
+    });
     const authUsername = String(one.authUsername ?? one.httpUser ?? '');
     return {
       $id: String(one.$id),
       name: String(one.name),
       url: String(one.url),
-      events,
+      events: [...new Set(events)],
       enabled: one.enabled !== false,
       tls: (one.tls ?? one.security) !== false,
       ...(authUsername === '' ? {} : { authUsername }),
@@ -191,5 +204,14 @@ async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<Projec
       count: protectedOnes,
       reason: 'The API does not show them. Set them with svc webhook update.',
     });
-  return webhooks.filter(({ events }) => events.length > 0);
+  const kept = webhooks.filter(({ events }) => events.length > 0);
+  const active = kept.filter(({ enabled }) => enabled).length;
+  if (active > 0)
+    left.push({
+      kind: 'switched-on webhooks',
+      count: active,
+      reason:
+        'Webhooks arrive switched off, so that receivers get nothing of the import and no event from both sides. Switch them on at the switch-over: svc webhook update ID --enabled on.',
+    });
+  return kept;
 }

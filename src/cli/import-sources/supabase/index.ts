@@ -3,7 +3,7 @@ import { foundAt } from '../found.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList } from '../unsupported-list.js';
 import { connectedData } from './connection.js';
-import type { SupabaseData } from './data.js';
+import { type SupabaseData, tableName } from './data.js';
 import { dumpedData } from './dump.js';
 import { openStorage } from './storage.js';
 import { importedTables } from './tables.js';
@@ -65,6 +65,8 @@ async function sourceOf(
 ): Promise<ImportSource> {
   const unsupported = createUnsupportedList();
   for (const remark of data.remarks) unsupported.add('privileges', remark);
+  if (!data.tables.some((table) => tableName(table) === 'auth.users'))
+    unsupported.add('users', 'The source has no table auth.users that can be read. pg_dump -n and -t leave it out.');
   const ofSchema = data.tables.filter((table) => table.schema === schema);
   const unknown = tables?.find((name) => !ofSchema.some((table) => table.name === name));
   if (unknown !== undefined)

@@ -50,13 +50,15 @@ function keyColumns({ constraints }: SourceTable): string[] {
   return found === undefined ? [] : listed(found);
 }
 
-/** Id of a row: its primary key. The texts of several columns are joined. A digest replaces an invalid id. */
-function idOf(row: ForeignRow, columns: readonly string[]): string {
-  const texts = columns.map((name) => String(row[name]));
-  const [only = ''] = texts;
-  if (texts.length === 1) return only;
+/**
+ * Id of a row: the texts of its primary key, joined. A digest replaces an id that is invalid, and one that other texts could have too because
+ * they contain the separator.
+ */
+function idOf(texts: readonly string[]): string {
   const joined = texts.join('_');
-  return isKey(joined) ? joined : createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32);
+  const isClear = texts.length === 1 || !texts.some((text) => text.includes('_'));
+  if (isClear && isKey(joined)) return joined;
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32);
 }
 
 /** Maps tables of a schema to collections. Adds parts without a counterpart to the list. */
@@ -115,8 +117,14 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
       );
   }
   const isId = (name: string) => primary.length === 1 && primary[0] === name;
+  const digested = table.columns.find((column) => isId(column.name) && column.hasOtherThanIds)?.name;
+  if (digested !== undefined)
+    report(
+      'id',
+      `values of ${digested} cannot be ids. Their documents have a digest as $id, and the value in ${digested}.`,
+    );
   const columns = table.columns.filter(
-    (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name)),
+    (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name) || column.name === digested),
   );
   const keys = attributeKeys(columns.map(({ name }) => name));
   const parts = columns.map((column) =>
@@ -126,7 +134,7 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
   const access = policyAccess(table, unsupported);
   const named = new Map(parts.map(({ column, key }) => [column.name, key]));
   const systemKey = (name: string) => {
-    if (isId(name)) return '$id';
+    if (isId(name) && name !== digested) return '$id';
     const column = table.columns.find((one) => one.name === name);
     if (column === undefined || !isTimeColumn(column)) return undefined;
     return name === 'created_at' ? '$createdAt' : '$updatedAt';
@@ -150,7 +158,7 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
       indexes,
     },
     documentOf: (row, part) =>
-      documentOf(row, table, idOf(row, primary), parts, access, (name) => {
+      documentOf(row, table, idOf(primary.map((name) => String(row[name]))), parts, access, (name) => {
         // Counted in one of the two passes.
         if (part === 'values') report('number', `numbers of ${name} have more digits than a float keeps.`);
       }),
@@ -175,7 +183,7 @@ function partOf(
   }
   const relatedCollection = targetOf(relation, context) ?? '';
   const ends = { relatedCollection, relationType: 'manyToOne', twoWay: false, onDelete: relation.onDelete };
-  return { column, key, parse: (text) => text, attribute: { key, type: 'relationship', ...ends } };
+  return { column, key, parse: (text) => idOf([text]), attribute: { key, type: 'relationship', ...ends } };
 }
 
 function targetOf({ target, targetColumns }: ForeignKey, { schema, withKey, ids }: Context): string | undefined {
@@ -204,7 +212,6 @@ function documentOf(
   access: Access,
   onLoss: (column: string) => void,
 ): Read<ImportedDocument> {
-  if (!isKey(id)) return { id, problem: 'The primary key is no valid id: 1 to 36 characters of A-Z a-z 0-9 . _ -.' };
   const data: Record<string, unknown> = {};
   for (const { column, key, parse } of parts) {
     const text = row[column.name];
