@@ -295,3 +295,32 @@ test('webhooks arrive switched off, with the events that mean the same, and team
   assert.deepEqual([second.code, second.counts.webhooks], [0, [0, 0, 3, 0]], second.err);
   assert.equal((await webhooks()).all?.at(-1), true);
 });
+
+test('a dropped attribute stays without rewriting its documents, and a dry run knows a new one', async () => {
+  await newProject('schema');
+  const lists = (keys: string[]) =>
+    sourceLists([], {
+      posts: [
+        sourceCollection('posts', keys),
+        [sourceDocument('one', Object.fromEntries(keys.map((key) => [key, `${key} of one`])))],
+      ],
+    });
+  assert.equal((await imported(lists(['title', 'old']), 'schema')).code, 0);
+  for (const more of [['--dry-run'], [], []]) {
+    const { code, counts, unsupported } = await imported(lists(['title']), 'schema', ...more);
+    assert.deepEqual([code, counts.documents], [0, [0, 0, 1, 0]]);
+    assert.deepEqual(
+      unsupported.map(({ kind, reason }) => [kind, /^blog\/posts\/old:/.test(reason)]),
+      [
+        ['webhooks', false],
+        ['attribute only here', true],
+      ],
+    );
+  }
+  const dry = await imported(lists(['title', 'new']), 'schema', '--dry-run');
+  assert.deepEqual([dry.code, dry.counts.attributes, dry.counts.documents], [5, [1, 0, 1, 0], [0, 1, 0, 0]], dry.err);
+  const real = await imported(lists(['title', 'new']), 'schema');
+  assert.deepEqual([real.code, real.counts.documents], [0, [0, 1, 0, 0]], real.err);
+  const { one } = await posts('schema');
+  assert.deepEqual([one?.title, one?.old, one?.new], ['title of one', 'old of one', 'new of one']);
+});

@@ -482,3 +482,27 @@ test('a dump of the command line of Supabase has users without the table, and on
   const late = await imported('late.sql', 'no-users');
   assert.deepEqual([late.code, /rows of public\.pub without its CREATE TABLE/.test(late.err)], [2, true], late.err);
 });
+
+test('constant defaults of columns become defaults of attributes', async () => {
+  await source.client.query(`CREATE TYPE colour AS ENUM ('red', 'blue');
+    CREATE TABLE defaults (id int PRIMARY KEY, state text DEFAULT 'it''s open' NOT NULL, done boolean DEFAULT false, n int DEFAULT '-5',
+      f numeric DEFAULT 1.5, c colour DEFAULT 'blue', at timestamptz DEFAULT now(), tags text[] DEFAULT '{}', none text DEFAULT NULL);
+    INSERT INTO defaults (id, done) VALUES (1, NULL)`);
+  await place.json(['project', 'create', 'defaults', '--id', 'defaults']);
+  const named = ['--project', 'defaults', '--name', 'test', '--scopes', 'all'];
+  keys.set('defaults', (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+  for (const changes of [1, 0]) {
+    const { code, err, kinds, unsupported } = await imported(source.url, 'defaults', '--tables', 'defaults');
+    assert.equal(code, 0, err);
+    assert.equal(kinds.reduce((sum, { created, changed }) => sum + created + changed, 0) > 0, changes > 0);
+    const left = unsupported.filter(({ kind }) => kind === 'default').map(({ reason }) => reason);
+    assert.deepEqual(left.map((reason) => /column (\w+)/.exec(reason)?.[1]).sort(), ['at', 'tags']);
+  }
+  const { attributes } = await read('defaults', `${collections}/defaults`);
+  const found = Object.fromEntries((attributes as Json[]).map((one) => [one.key, one.default]));
+  assert.deepEqual(found, {
+    ...{ state: "it's open", done: false, n: -5, f: 1.5, c: 'blue', at: null, tags: null, none: null },
+  });
+  const one = await read('defaults', `${collections}/defaults/documents/1`);
+  assert.deepEqual([one.state, one.done, one.n], ["it's open", null, -5]);
+});

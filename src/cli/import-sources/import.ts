@@ -1,7 +1,13 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import { type ImportedDocument, statedRelations, type TransferPlace } from '#src/features/index.js';
+import {
+  type Collection,
+  type ImportedDocument,
+  shownRelations,
+  statedRelations,
+  type TransferPlace,
+} from '#src/features/index.js';
 import type { RefusedLine } from '../document-records/refused-lines.js';
 import type { ApplianceCall } from '../line/command.js';
 import type { MadeSecret } from '../project-file/apply.js';
@@ -94,7 +100,9 @@ export async function importAll(
     // First, because permissions of refused users are left out everywhere.
     leftOut.push(...(await importUsers(run)));
     const schema = await permissions.ofSchema(source.schema);
-    secrets.push(...(await importSchema({ ...call, projectId }, schema, source.teamTimes, tally, options)));
+    const made = await importSchema({ ...call, projectId }, schema, source.teamTimes, tally, options);
+    secrets.push(...made.secrets);
+    leftOut.push(...made.onlyHere);
     await importMemberships(run);
     await importDocuments(run, 'values');
     await importDocuments(run, 'relationships');
@@ -219,6 +227,8 @@ async function importDocuments(run: Run, part: 'values' | 'relationships'): Prom
       const by = () => call.auditContext(project.id);
       const write = async (given: ImportedDocument[]) => {
         if (collection === undefined) return given.map(() => 'created' as const);
+        if (part === 'values' && dryRun)
+          return rehearsed(collection, given, (known) => transfer.matchSome(place, by(), known, keeping(run)));
         if (part === 'values') return transfer.matchSome(place, by(), given, keeping(run));
         return transfer.matchRelations(place, by(), given, keeping(run));
       };
@@ -236,6 +246,25 @@ async function importDocuments(run: Run, part: 'values' | 'relationships'): Prom
         await importBatch(run, kind, read, write, labelOf);
       }
     }
+}
+
+/** The outcomes of a dry run, which has not created the new attributes. Documents with values of them would change. */
+async function rehearsed(
+  collection: Collection,
+  given: readonly ImportedDocument[],
+  match: (known: ImportedDocument[]) => Promise<readonly (RecordOutcome | 'absent' | Failure)[]>,
+) {
+  const keys = new Set([...collection.attributes, ...shownRelations(collection)].map(({ key }) => key));
+  const isNew = ([key, value]: [string, unknown]) => !keys.has(key) && value !== null && value !== undefined;
+  const outcomes = await match(
+    given.map((one) => ({
+      ...one,
+      data: Object.fromEntries(Object.entries(one.data ?? {}).filter(([key]) => keys.has(key))),
+    })),
+  );
+  return outcomes.map((outcome, at) =>
+    outcome === 'skipped' && Object.entries(given[at]?.data ?? {}).some(isNew) ? 'changed' : outcome,
+  );
 }
 
 /** Imports the files. Those without content are left out and returned. */

@@ -8,7 +8,7 @@ import { type ProjectCall, projectOf, runIn } from '../project-file/project-call
 import { readProject } from '../project-file/state.js';
 import { CommandError } from '../terminal/exit.js';
 import { storedTime } from '../user-records/index.js';
-import type { ImportSource } from './source.js';
+import type { ImportSource, Unsupported } from './source.js';
 import type { KindTally } from './tally.js';
 
 /** Plural nouns of items, as the counts name them. */
@@ -16,7 +16,8 @@ const nouns: Readonly<Record<string, string>> = { index: 'indexes' };
 
 /**
  * Makes teams, databases, collections, attributes, indexes, buckets and webhooks of the project equal to the source. Items that the source
- * does not have stay. A change that cannot be made counts as failed. Returns the secrets of new webhooks.
+ * does not have stay. A change that cannot be made counts as failed. Returns the secrets of new webhooks, and attributes that only the
+ * project has.
  */
 export async function importSchema(
   call: ProjectCall,
@@ -24,7 +25,7 @@ export async function importSchema(
   teamTimes: ImportSource['teamTimes'],
   tally: KindTally,
   { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
-): Promise<MadeSecret[]> {
+): Promise<{ readonly secrets: MadeSecret[]; readonly onlyHere: Unsupported[] }> {
   const wanted = itemsOf(schema)
     .filter(({ kind }) => kind !== 'project')
     .map(withoutSwitch);
@@ -50,7 +51,22 @@ export async function importSchema(
       await tally.fail(noun, item.path.join('/'), error.type, error.message);
     }
   }
-  return secrets;
+  return { secrets, onlyHere: attributesOnlyHere(wanted, present) };
+}
+
+/** Attributes of collections of the source that the source does not have. Documents keep their values. */
+function attributesOnlyHere(wanted: readonly Item[], present: readonly Item[]): Unsupported[] {
+  const known = new Set(wanted.map(labelOf));
+  const isOnlyHere = (item: Item) =>
+    item.kind === 'attribute' &&
+    item.members.type !== 'relationship' &&
+    known.has(labelOf({ kind: 'collection', path: item.path.slice(0, 2) })) &&
+    !known.has(labelOf(item));
+  return present.filter(isOnlyHere).map(({ path: [databaseId, collectionId, key] }) => ({
+    kind: 'attribute only here',
+    count: 1,
+    reason: `${databaseId}/${collectionId}/${key}: the source does not have it, and documents keep its values. svc collection remove-attribute ${collectionId} ${key} --database ${databaseId} removes it.`,
+  }));
 }
 
 /** Webhooks that exist stay on or off as they are. */

@@ -7,7 +7,7 @@ import { attributeKeys, isKey } from '../keys.js';
 import type { FileCollection, SourceAttribute } from '../schema-types.js';
 import type { Read } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import { columnTime, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
+import { columnTime, constantDefault, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
 import { type Column, quotedColumn, type SourceTable, type SupabaseData } from './data.js';
 import { policyAccess } from './policies.js';
 
@@ -179,11 +179,27 @@ function partOf(
   const relation = relations.get(column.name);
   if (relation === undefined) {
     const { attribute, parse } = mappedColumn(column, context.enums);
-    return { column, key, parse, attribute: { key, ...attribute } };
+    return { column, key, parse, attribute: { key, ...attribute, ...defaultOf(column, attribute, parse, report) } };
   }
   const relatedCollection = targetOf(relation, context) ?? '';
   const ends = { relatedCollection, relationType: 'manyToOne', twoWay: false, onDelete: relation.onDelete };
   return { column, key, parse: (text) => idOf([text]), attribute: { key, type: 'relationship', ...ends } };
+}
+
+/** The default of an attribute. One that is no constant is reported. */
+function defaultOf(
+  column: Column,
+  { size, required }: Omit<SourceAttribute, 'key'>,
+  parse: Part['parse'],
+  report: Report,
+): { default?: string | number | boolean } {
+  const value = constantDefault(column, parse);
+  const isLong = typeof value === 'string' && typeof size === 'number' && value.length > size;
+  if (!required && !isLong && ['string', 'number', 'boolean'].includes(typeof value))
+    return { default: value as string | number | boolean };
+  if (value !== undefined)
+    report('default', `the column ${column.name} has the default ${column.defaultText}. Clients give the value.`);
+  return {};
 }
 
 function targetOf({ target, targetColumns }: ForeignKey, { schema, withKey, ids }: Context): string | undefined {
