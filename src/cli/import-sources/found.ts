@@ -2,7 +2,7 @@ import { type Stats, statSync } from 'node:fs';
 import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { CommandError } from '../terminal/exit.js';
 
-/** What is at a path; undefined if nothing is, or if the path leads through a file. Throws CommandError if it cannot be read. */
+/** Finds a file or directory. Returns undefined if there is none, or if the path leads through a file. Throws CommandError if it cannot be read. */
 export function foundAt(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -5,14 +5,14 @@ import type { Unsupported } from './source.js';
 
 /** Leaves out permissions that could get to the wrong users, and those that do not exist here. */
 export interface PermissionFilter {
-  /** Marks a user of the source that was not imported. Whoever has the id here, or takes it later, is somebody else. */
+  /** Marks a user of the source that was not imported. Another person has the id here, or can take it later. */
   refuse(userId: string): void;
   isRefused(userId: string): boolean;
   /** The permissions of a document or file that remain. The others are reported. */
   ofItem(id: string, permissions: readonly string[]): Promise<string[]>;
   /** The schema with the permissions of collections and buckets that remain. */
   ofSchema(schema: ProjectFile): Promise<ProjectFile>;
-  /** What was left out. */
+  /** Counts of the permissions that were left out. */
   unsupported(): Unsupported[];
 }
 

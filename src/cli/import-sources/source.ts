@@ -21,7 +21,7 @@ export interface SourceMembership {
   readonly joined: string | null;
 }
 
-/** A record that cannot be imported, or with `source_incomplete` a list of which the rest cannot be read; its path is the id then. */
+/** A record that cannot be imported. With `source_incomplete`, a list that ended early; the id is its path. */
 export interface Unread {
   readonly id: string;
   readonly problem: string;

@@ -38,7 +38,7 @@ export interface ApiAccess {
 /** The type of an ApiError for an answer that is none of the API, such as a page of a proxy. */
 export const foreignAnswer = 'foreign_answer';
 
-/** What the answer to a request must have. */
+/** Requirements of an answer. */
 interface Expected {
   /** The name of its list. */
   readonly list?: string;
@@ -61,7 +61,7 @@ export interface ApiClient {
 const attempts = 8;
 const [firstDelayMs, longestDelayMs, longestRetryAfterMs] = [500, 30_000, 300_000];
 const answerMs = 120_000;
-/** Attempts after an answer that is none of the API, once all others for another list have failed in this way. */
+/** Attempts after an answer that is none of the API, if all attempts for an earlier list ended with such answers. */
 const laterAttempts = 3;
 
 /** Creates the client of a project. */

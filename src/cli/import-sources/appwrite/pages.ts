@@ -8,7 +8,7 @@ const [firstLimit, longestLimit] = [50, 200];
 /** Characters of an answer above which pages get shorter, and below which they get longer. */
 const [manyCharacters, fewCharacters] = [4_000_000, 1_000_000];
 
-/** A list of which only a part could be read. */
+/** A list ended early, so only a part of it was read. */
 export class BrokenList extends Error {
   constructor(path: string, entries: number, problem: string) {
     super(`The list ${path} was not read to its end, only ${entries} entries: ${problem} Run the import again.`);

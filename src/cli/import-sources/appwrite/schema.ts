@@ -29,7 +29,7 @@ interface SourceSchema {
   readonly teamTimes: ReadonlyMap<string, string>;
 }
 
-/** What is not imported, and what could not be read. */
+/** Parts that are not imported, and parts that could not be read. */
 interface Remarks {
   readonly left: Unsupported[];
   readonly unread: NonNullable<ImportSource['unreadSchema']>[number][];

@@ -16,7 +16,8 @@ interface CopyStart {
 }
 
 /** Reads the statements of a dump line by line. */
-interface SchemaReader {
+export interface SchemaReader {
+  readonly schemas: readonly string[];
   /** Adds a line outside of rows. Returns the table and its columns if rows follow. */
   add(line: string): CopyStart | undefined;
   /** True within a text or the body of a function. */
@@ -66,6 +67,7 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
   let statement = '';
   let quote: string | undefined;
   return {
+    schemas: [...schemas],
     add: (line) => {
       if (statement === '' && (line === '' || line.startsWith('--') || line.startsWith('\\'))) return undefined;
       statement += statement === '' ? line : `\n${line}`;

@@ -6,7 +6,7 @@ import { idPattern } from '../keys.js';
 import { ownSchemas, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
 import { createEndCheck } from './dump-end.js';
 import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
-import { createSchemaReader } from './dump-schema.js';
+import { createSchemaReader, type SchemaReader } from './dump-schema.js';
 
 const idForm = new RegExp(idPattern);
 /** Most rows of a batch, and about their bytes. */
@@ -22,8 +22,7 @@ interface Copied {
 /** Opens a dump of `pg_dump` in plain format. Throws CommandError. */
 export async function dumpedData(file: string, schema: string): Promise<SupabaseData> {
   await requirePlainDump(file);
-  const wanted = new Set([schema, ...ownSchemas]);
-  const reader = createSchemaReader(wanted);
+  const reader = createSchemaReader(new Set([schema, ...ownSchemas]));
   const end = createEndCheck();
   const copies = new Map<string, Copied>();
   let current: { table: SourceTable | undefined; columns: readonly string[] } | undefined;
@@ -42,29 +41,7 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
     if (table !== undefined) copies.set(copy.table, { columns: copy.columns, offset: offset + bytes.length + 1 });
   }
   const tables = reader.tables();
-  if (tables.length === 0)
-    throw usageError(
-      `${file} has no tables of the schemas ${[...wanted].join(', ')}.`,
-      'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
-    );
-  const [tableless] = reader.tableless();
-  if (tableless !== undefined)
-    throw usageError(
-      `${file} has rows of ${tableless} without its CREATE TABLE before them.`,
-      'write the schema into the file before the rows: supabase db dump, then supabase db dump --data-only --use-copy',
-    );
-  if (reader.hasInserts())
-    throw usageError(
-      `${file} has rows as INSERT statements.`,
-      'make it with COPY: pg_dump -f dump.sql without --inserts',
-    );
-  // Policies, privileges and rows come late in a dump, and some of them only take rights away.
-  const problem = current === undefined ? end.problem() : 'It ends within the rows of a table.';
-  if (problem !== undefined)
-    throw usageError(
-      `${file} is not whole. ${problem}`,
-      'make it again: pg_dump -f dump.sql; check the space on the disk',
-    );
+  requireWhole(file, reader, current === undefined ? end.problem() : 'It ends within the rows of a table.');
   const remarks: string[] = [];
   if (!reader.hasPrivileges()) {
     remarks.push('The dump has no privileges (--no-privileges). Policies were read as if clients had the usual ones.');
@@ -89,6 +66,34 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
       for (const scratch of scratches) await scratch.close();
     },
   };
+}
+
+/**
+ * Throws CommandError for a file without tables or with rows in another form, and for a problem of its end: policies, privileges and rows come
+ * late in a dump, and some of them only take rights away.
+ */
+function requireWhole(file: string, reader: SchemaReader, problem: string | undefined): void {
+  if (reader.tables().length === 0)
+    throw usageError(
+      `${file} has no tables of the schemas ${reader.schemas.join(', ')}.`,
+      'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
+    );
+  const [tableless] = reader.tableless();
+  if (tableless !== undefined)
+    throw usageError(
+      `${file} has rows of ${tableless} without its CREATE TABLE before them.`,
+      'write the schema into the file before the rows: supabase db dump, then supabase db dump --data-only --use-copy',
+    );
+  if (reader.hasInserts())
+    throw usageError(
+      `${file} has rows as INSERT statements.`,
+      'make it with COPY: pg_dump -f dump.sql without --inserts',
+    );
+  if (problem !== undefined)
+    throw usageError(
+      `${file} is not whole. ${problem}`,
+      'make it again: pg_dump -f dump.sql; check the space on the disk',
+    );
 }
 
 /** Reads the users with their identities and second factors, which are elsewhere in the dump. */
@@ -116,7 +121,7 @@ function isEnd(bytes: Buffer): boolean {
   return bytes[0] === 92 && bytes[1] === 46 && (bytes.length === 2 || (bytes.length === 3 && bytes[2] === 13));
 }
 
-/** Adds what was measured in the partitions of a table. */
+/** Adds the measurements of the partitions to a table. */
 function measurePartitions(table: SourceTable, tableOf: (name: string) => SourceTable | undefined): void {
   for (const name of table.partitions) {
     const partition = tableOf(name);

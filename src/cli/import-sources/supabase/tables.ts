@@ -104,18 +104,7 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
   if (id !== table.name) report('name', `the collection is called ${id} here.`);
   for (const name of table.generated) report('column', `the generated column ${name} has no counterpart.`);
   const primary = keyColumns(table);
-  const relations = new Map<string, ForeignKey>();
-  for (const key of foreignKeys(table)) {
-    const [column = ''] = key.columns;
-    if (key.target === 'auth.users' && key.columns.length === 1) continue;
-    const target = targetOf(key, context);
-    if (key.columns.length === 1 && target !== undefined) relations.set(column, key);
-    else
-      report(
-        'foreign key',
-        `(${key.columns.join(', ')}) to ${key.target} has no counterpart. The values are imported.`,
-      );
-  }
+  const relations = relationsOf(table, context, report);
   const isId = (name: string) => primary.length === 1 && primary[0] === name;
   const digested = table.columns.find((column) => isId(column.name) && column.hasOtherThanIds)?.name;
   if (digested !== undefined)
@@ -166,6 +155,23 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
 }
 
 type Report = (kind: string, text: string, count?: number) => void;
+
+/** The foreign keys that become relationships, by their column. Reports the others. */
+function relationsOf(table: SourceTable, context: Context, report: Report): Map<string, ForeignKey> {
+  const relations = new Map<string, ForeignKey>();
+  for (const key of foreignKeys(table)) {
+    const [column = ''] = key.columns;
+    if (key.target === 'auth.users' && key.columns.length === 1) continue;
+    const target = targetOf(key, context);
+    if (key.columns.length === 1 && target !== undefined) relations.set(column, key);
+    else
+      report(
+        'foreign key',
+        `(${key.columns.join(', ')}) to ${key.target} has no counterpart. The values are imported.`,
+      );
+  }
+  return relations;
+}
 
 /** The attribute of a column, or the relationship if it is a foreign key. */
 function partOf(

@@ -81,7 +81,7 @@ export function isVouching({ by }: Unit): boolean {
   return by.actor.kind === 'key' || by.actor.kind === 'operator';
 }
 
-/** True if no server key, operator or import has made the account or set its address or number. Somebody signed up with it. */
+/** True if somebody signed up with the account. No server key, operator or import has made it or set its address or number. */
 export function isSelfMade({ emailVouched, phoneVouched }: UserRecord): boolean {
   return !emailVouched && !phoneVouched;
 }
