@@ -49,6 +49,13 @@ function wrongPermission(text: string): string {
   return `${wording}. Actions are ${permissionActions.join(', ')} and write; roles are ${roleList}.${advice}`;
 }
 
+/** True for a permission that a document or file can have; with `container`, a collection or bucket. */
+export function isPermission(text: unknown, target: 'container' | 'item'): text is string {
+  return (
+    typeof text === 'string' && permissionForm.test(text) && (target === 'container' || !text.startsWith('create('))
+  );
+}
+
 /** Splits a permission string. */
 function parse(permission: string): { readonly action: string; readonly role: string } {
   const [, action = '', role = ''] = permissionForm.exec(permission) ?? [];

@@ -23,6 +23,7 @@ export {
   type Relation,
   relationsApi,
   shownAttributes,
+  shownRelations,
   statedRelations,
   typeNames,
 } from './data/databases/index.js';

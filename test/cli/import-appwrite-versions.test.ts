@@ -247,7 +247,7 @@ for (const version of versions)
           [
             ...['authenticator apps: 1', 'functions: 2', 'identities at google: 1', 'messaging topics: 1'],
             ...['password hashes (scrypt): 1', 'preferences of teams: 1', 'uploads to pictures: 1'],
-            version.name === '1.9' ? 'webhooks: 1' : 'webhooks: 0',
+            ...(version.name === '1.9' ? ['switched-on webhooks: 1', 'webhooks: 1'] : ['webhooks: 0']),
             ...(version.more.length > 0 ? ['attribute blog/posts/spot: 1'] : []),
           ].sort(),
         );

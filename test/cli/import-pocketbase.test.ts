@@ -274,6 +274,7 @@ test('what is no current data directory is refused with the next step', async ()
     ['other', 2, /no database of PocketBase/],
     ['broken', 2, /cannot be read/],
     ['absent', 3, /no file data\.db/],
+    ['broken/data.db', 3, /no file data\.db/],
   ] as const) {
     const found = await imported(name, '--project', 'shop');
     assert.equal(found.code, code, found.err);

@@ -130,11 +130,10 @@ test('a dump and the database give the same content, and another run changes not
   const dumped = await imported(dump, 'dumped', ...storage);
   const live = await imported(source.url, 'live', ...storage);
   const counts = countsOf(dumped);
-  const expected = { users: [3, 0, 0, 0], documents: [8, 0, 0, 2], files: [1, 0, 0, 1], collections: [5, 0, 0, 0] };
+  const expected = { users: [3, 0, 0, 0], documents: [9, 0, 0, 1], files: [1, 0, 0, 1], collections: [5, 0, 0, 0] };
   const { users, documents, files, collections: made } = counts;
   assert.deepEqual({ users, documents, files, collections: made }, expected, dumped.err);
   assert.deepEqual([dumped.code, live.code], [1, 1]);
-  assert.match(dumped.err, /primary key is no valid id/);
   assert.match(dumped.err, /price has the number NaN/);
   assert.match(dumped.err, /lost\.txt is missing/);
   assert.deepEqual(countsOf(live), counts, live.err);
@@ -309,4 +308,201 @@ test('other files are refused with the next step', async () => {
   assert.deepEqual([code, err.includes('- and the URL on stdin')], [2, true], err);
   const away = await imported('postgres://nobody:secret-word@127.0.0.1:1/x', 'live');
   assert.deepEqual([away.code, away.err.includes('secret-word')], [6, false], away.err);
+});
+
+/** A dump of the tables of auth and of one table, with statements after its rows. */
+const dumpOf = (users: readonly string[], statements: readonly string[] = []) =>
+  [
+    '--\n-- PostgreSQL database dump\n--\n\nSET statement_timeout = 0;',
+    'CREATE TABLE auth.users (\n    id uuid NOT NULL,\n    email text,\n    banned_until timestamp with time zone,\n    deleted_at timestamp with time zone\n);',
+    'CREATE TABLE public.pub (\n    id text NOT NULL\n);',
+    `COPY auth.users (id, email, banned_until, deleted_at) FROM stdin;\n${users.map((row) => `${row}\n`).join('')}\\.`,
+    'COPY public.pub (id) FROM stdin;\none\n\\.',
+    'ALTER TABLE ONLY public.pub\n    ADD CONSTRAINT pub_pkey PRIMARY KEY (id);',
+    'ALTER TABLE public.pub ENABLE ROW LEVEL SECURITY;\nGRANT SELECT ON TABLE public.pub TO anon;',
+    ...statements,
+    '--\n-- PostgreSQL database dump complete\n--\n',
+  ].join('\n\n');
+
+test('blocks without an end and deleted users are carried over', async () => {
+  await place.json(['project', 'create', 'blocks', '--id', 'blocks']);
+  const named = ['--project', 'blocks', '--name', 'test', '--scopes', 'all'];
+  keys.set('blocks', (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+  const statuses = async () => {
+    const users = (await read('blocks', '/users')).users as Json[];
+    return Object.fromEntries(users.map(({ $id, status }) => [$id, status]));
+  };
+  const rows = (until: string, deleted: string) => [
+    `${ada}\tada@base.example\t${until}\t\\N`,
+    `${bob}\tbob@base.example\t-infinity\t\\N`,
+    `${eve}\t${deleted === '\\N' ? 'eve@base.example' : 'hash'}\t\\N\t${deleted}`,
+  ];
+  for (const [until, deleted, expected] of [
+    ['2999-01-01 00:00:00+00', '\\N', { [ada]: false, [bob]: true, [eve]: true }],
+    ['infinity', '2025-01-01 00:00:00+00', { [ada]: false, [bob]: true, [eve]: false }],
+    ['\\N', '2025-01-01 00:00:00+00', { [ada]: true, [bob]: true, [eve]: false }],
+  ] as const) {
+    writeFileSync(join(place.dir, 'blocks.sql'), dumpOf(rows(until, deleted)));
+    const { code, err, kinds } = await imported('blocks.sql', 'blocks');
+    assert.deepEqual([code, kinds.find(({ kind }) => kind === 'users')?.failed], [0, 0], err);
+    assert.deepEqual(await statuses(), expected);
+  }
+  const csv = `id,email,encrypted_password,banned_until\n${ada},ada@base.example,,infinity\n`;
+  writeFileSync(join(place.dir, 'blocks.csv'), csv);
+  await place.json(['user', 'import', 'blocks.csv', '--project', 'blocks', '--update']);
+  assert.equal((await statuses())[ada], false);
+});
+
+test('a dump that was cut is refused, also in the middle of a file with several', async () => {
+  const policies = [
+    'CREATE POLICY one ON public.pub USING (true);',
+    'CREATE POLICY two ON public.pub AS RESTRICTIVE USING (false);',
+  ];
+  const whole = dumpOf([], policies);
+  const cutAt = (text: string) => whole.slice(0, whole.indexOf(text));
+  const plain = (dump: string) => `${dump.replaceAll(/^--.*\n/gm, '')}RESET ALL;\n`;
+  const body = 'CREATE FUNCTION public.f() RETURNS void\n    LANGUAGE sql\n    AS $$\nSET statement_timeout = 0;\n$$;';
+  for (const [content, problem] of [
+    [cutAt('CREATE POLICY two'), /The dump ends without/],
+    [cutAt('\n\\.'), /within the rows/],
+    [cutAt('CREATE POLICY two') + whole, /Dump 1 of 2/],
+    [whole + cutAt('CREATE POLICY two'), /Dump 2 of 2/],
+    [cutAt('CREATE POLICY two').replaceAll(/^--.*\n/gm, '') + plain(whole), /Dump 1 of 2/],
+    [whole, undefined],
+    [plain(whole) + plain(whole), undefined],
+    [dumpOf([], [body]), undefined],
+  ] as const) {
+    writeFileSync(join(place.dir, 'cut.sql'), content);
+    const { code, err } = await imported('cut.sql', 'live', '--dry-run', '--tables', 'pub');
+    assert.equal(code === 2, problem !== undefined, err);
+    if (problem !== undefined) assert.match(err, problem);
+  }
+});
+
+test('keys that are no ids or look alike, and partitioned tables', async () => {
+  const { client, url } = source;
+  await client.query(`CREATE TABLE votes (grp text, item text, who text, PRIMARY KEY (grp, item));
+    INSERT INTO votes VALUES ('a_b', 'c', 'first'), ('a', 'b_c', 'second'), ('x', 'y', 'third');
+    CREATE TABLE slugs (slug text PRIMARY KEY, title text); INSERT INTO slugs VALUES ('a/b c', 'Odd'), ('plain', 'Plain');
+    CREATE TABLE notes (id int PRIMARY KEY, slug text REFERENCES slugs); INSERT INTO notes VALUES (1, 'a/b c'), (2, 'plain');
+    CREATE TABLE ev (id int, at date, note text, PRIMARY KEY (id, at)) PARTITION BY RANGE (at);
+    CREATE TABLE ev_24 PARTITION OF ev FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+    CREATE TABLE ev_25 PARTITION OF ev FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+    INSERT INTO ev VALUES (1, '2024-05-05', 'one'), (2, '2025-05-05', 'a longer note');
+    ALTER TABLE ev ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON ev FOR SELECT USING (true); GRANT SELECT ON ev TO anon, authenticated`);
+  writeFileSync(
+    join(place.dir, 'ev.sql'),
+    `-- PostgreSQL database dump
+CREATE TABLE public.ev (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+)
+PARTITION BY RANGE (at);
+CREATE TABLE public.ev_24 (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+);
+CREATE TABLE public.ev_25 (
+    id integer NOT NULL,
+    at date NOT NULL,
+    note text
+);
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_24 FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+ALTER TABLE ONLY public.ev ATTACH PARTITION public.ev_25 FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+COPY public.ev_24 (id, at, note) FROM stdin;
+1\t2024-05-05\tone
+\\.
+COPY public.ev_25 (id, at, note) FROM stdin;
+2\t2025-05-05\ta longer note
+\\.
+ALTER TABLE ONLY public.ev
+    ADD CONSTRAINT ev_pkey PRIMARY KEY (id, at);
+ALTER TABLE public.ev ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON public.ev FOR SELECT USING (true);
+GRANT SELECT ON TABLE public.ev TO anon;
+GRANT SELECT ON TABLE public.ev TO authenticated;
+-- PostgreSQL database dump complete
+`,
+  );
+  for (const [project, from] of [
+    ['keyed', url],
+    ['parts', 'ev.sql'],
+  ] as const) {
+    await place.json(['project', 'create', project, '--id', project]);
+    const named = ['--project', project, '--name', 'test', '--scopes', 'all'];
+    keys.set(project, (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+    const tables = project === 'keyed' ? 'votes,slugs,notes,ev' : 'ev';
+    for (const run of ['first', 'second']) {
+      const { code, err, kinds, unsupported } = await imported(from, project, '--tables', tables);
+      assert.equal(code, 0, err);
+      const [created, total] = [run === 'first', project === 'keyed' ? 9 : 2];
+      const documents = kinds.find(({ kind }) => kind === 'documents');
+      assert.deepEqual([documents?.created, documents?.changed, documents?.read], [created ? total : 0, 0, total]);
+      assert.equal(unsupported.filter(({ kind }) => kind === 'id').length, project === 'keyed' ? 1 : 0);
+    }
+    const ev = await read(project, `${collections}/ev`);
+    assert.deepEqual(ev.$permissions, ['read("any")']);
+    const notes = (await read(project, `${collections}/ev/documents`)).documents as Json[];
+    assert.deepEqual(
+      notes.map(({ $id, note }) => [$id, note]),
+      [
+        ['1_2024-05-05', 'one'],
+        ['2_2025-05-05', 'a longer note'],
+      ],
+    );
+  }
+  const list = async (name: string) => (await read('keyed', `${collections}/${name}/documents`)).documents as Json[];
+  const votes = Object.fromEntries((await list('votes')).map(({ who, $id }) => [who, $id]));
+  assert.equal(votes.third, 'x_y');
+  assert.equal(new Set(Object.values(votes)).size, 3);
+  const slugs = Object.fromEntries((await list('slugs')).map(({ slug, $id }) => [slug, $id]));
+  assert.equal(slugs.plain, 'plain');
+  assert.deepEqual(
+    (await list('notes')).map(({ slug }) => slug),
+    [slugs['a/b c'], 'plain'],
+  );
+});
+
+test('a dump of the command line of Supabase has users without the table, and one without users says so', async () => {
+  for (const id of ['rows-only', 'no-users']) await place.json(['project', 'create', id, '--id', id]);
+  const whole = dumpOf([`${ada}\tada@base.example\t\\N\t\\N`]);
+  const table = /CREATE TABLE auth\.users[^;]*;/;
+  writeFileSync(join(place.dir, 'rows.sql'), whole.replace(table, ''));
+  const made = await imported('rows.sql', 'rows-only');
+  assert.deepEqual([made.code, countsOf(made).users, countsOf(made).documents], [0, [1, 0, 0, 0], [1, 0, 0, 0]]);
+  writeFileSync(
+    join(place.dir, 'none.sql'),
+    whole.replace(table, '').replace(/COPY auth[^.]*\.users[\s\S]*?\n\\\./, ''),
+  );
+  const none = await imported('none.sql', 'no-users');
+  assert.deepEqual([none.code, none.unsupported.find(({ kind }) => kind === 'users')?.count], [0, 1], none.err);
+  writeFileSync(join(place.dir, 'late.sql'), whole.replace(/CREATE TABLE public[^;]*;/, ''));
+  const late = await imported('late.sql', 'no-users');
+  assert.deepEqual([late.code, /rows of public\.pub without its CREATE TABLE/.test(late.err)], [2, true], late.err);
+});
+
+test('constant defaults of columns become defaults of attributes', async () => {
+  await source.client.query(`CREATE TYPE colour AS ENUM ('red', 'blue');
+    CREATE TABLE defaults (id int PRIMARY KEY, state text DEFAULT 'it''s open' NOT NULL, done boolean DEFAULT false, n int DEFAULT '-5',
+      f numeric DEFAULT 1.5, c colour DEFAULT 'blue', at timestamptz DEFAULT now(), tags text[] DEFAULT '{}', none text DEFAULT NULL);
+    INSERT INTO defaults (id, done) VALUES (1, NULL)`);
+  await place.json(['project', 'create', 'defaults', '--id', 'defaults']);
+  const named = ['--project', 'defaults', '--name', 'test', '--scopes', 'all'];
+  keys.set('defaults', (await place.json<{ secret: string }>(['apikey', 'create', ...named])).secret);
+  for (const changes of [1, 0]) {
+    const { code, err, kinds, unsupported } = await imported(source.url, 'defaults', '--tables', 'defaults');
+    assert.equal(code, 0, err);
+    assert.equal(kinds.reduce((sum, { created, changed }) => sum + created + changed, 0) > 0, changes > 0);
+    const left = unsupported.filter(({ kind }) => kind === 'default').map(({ reason }) => reason);
+    assert.deepEqual(left.map((reason) => /column (\w+)/.exec(reason)?.[1]).sort(), ['at', 'tags']);
+  }
+  const { attributes } = await read('defaults', `${collections}/defaults`);
+  const found = Object.fromEntries((attributes as Json[]).map((one) => [one.key, one.default]));
+  assert.deepEqual(found, {
+    ...{ state: "it's open", done: false, n: -5, f: 1.5, c: 'blue', at: null, tags: null, none: null },
+  });
+  const one = await read('defaults', `${collections}/defaults/documents/1`);
+  assert.deepEqual([one.state, one.done, one.n], ["it's open", null, -5]);
 });

@@ -189,8 +189,26 @@ test('an import can be run again, and reports what it refuses', async () => {
   assert.doesNotMatch(again.err, /short|rot13/);
   const unknown = await imported(written('unknown.json', '{"a":1}'));
   assert.deepEqual([unknown.code, /--format/.test(unknown.err)], [2, true]);
-  const cut = await imported(written('cut.json', '[{"$id":"eight"},{"$id":'));
+  const cut = await imported(written('cut.json', '[{"$id":"eight","name":"Eight"},{"$id":'));
   assert.deepEqual([cut.code, cut.created, cut.failed], [1, 1, 1]);
+});
+
+test('rows and columns without a user are refused, and unknown columns named', async () => {
+  const semicolons = await imported(written('semi.csv', 'Id;E-Mail;Name\na1;a1@mail.example;A\n'), '--format', 'csv');
+  assert.deepEqual([semicolons.code, /emailVerification/.test(semicolons.err)], [2, true], semicolons.err);
+  const csv =
+    '$id,email,emailVerification,registered_on\nflagged,flagged@mail.example,TRUE,2020\nother,o@mail.example,False,\n';
+  const found = await imported(written('sheet.csv', csv));
+  assert.deepEqual(
+    [found.code, found.created, (found as unknown as Json).ignored],
+    [0, 2, ['registered_on']],
+    found.err,
+  );
+  assert.deepEqual([(await user('flagged')).emailVerification, (await user('other')).emailVerification], [true, false]);
+  const rows = ['{"foo":1}', '{"$id":"alone"}', '{"$id":"named","name":"Named"}'].join('\n');
+  const some = await imported(written('some-rows.ndjson', rows), '--format', 'svc');
+  assert.deepEqual([some.code, some.created, some.failed], [1, 1, 2]);
+  assert.match(some.err, /no user: it has none of email, phone/);
 });
 
 test('exports of Appwrite, Firebase, Supabase, PocketBase, Auth0 and Keycloak are found by their members', async () => {

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
+import { foundAt } from '../import-sources/found.js';
 import type { ApplianceCall } from '../line/command.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 import type { Progress } from '../terminal/progress.js';
@@ -11,7 +12,7 @@ import { writtenFile } from '../terminal/written-file.js';
 /** Reads a file or stdin until a signal. Also returns the size if known. */
 export function importSource(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
   if (file === '-') return [chunksUntil(signal, process.stdin, 'stdin'), undefined];
-  const found = statSync(file, { throwIfNoEntry: false });
+  const found = foundAt(file);
   if (found === undefined) throw unreadable(file, 'ENOENT');
   if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
   return [chunksUntil(signal, createReadStream(file), file), found.size];
@@ -61,6 +62,6 @@ export async function refusalReport({ args, output }: ApplianceCall, progress: P
 }
 
 function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((file) => statSync(file, { throwIfNoEntry: false }));
+  const [first, second] = [one, other].map(foundAt);
   return first?.isFile() === true && first.dev === second?.dev && first.ino === second.ino;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { uniqueId } from '#src/contract/shapes.js';
+import { visible } from '#src/contract/visible.js';
 import type { ImportedUser } from '#src/features/index.js';
 import { garbageCollector } from '../import-sources/garbage-collector.js';
 import { command, type ParsedArgs, projectOption } from '../line/command.js';
@@ -15,6 +16,8 @@ import { importSource, refusalReport } from './import-source.js';
 
 /** Most users of a unit of work. */
 const usersOfUnit = 100;
+/** Most unknown columns that the result names. */
+const ignoredColumns = 20;
 /** Users after which garbage is collected. */
 const usersOfCollection = 2000;
 
@@ -60,7 +63,7 @@ export const userImport = command({
     const firebase = firebaseParameters(args);
     const ending = new AbortController();
     const [chunks, size] = importSource(file, ending.signal);
-    const { records } = await readUsers(chunks, format, firebase);
+    const { records, ignored } = await readUsers(chunks, format, firebase);
     const progress = createProgress(output);
     const report = await refusalReport(call, progress, file);
     endAtSignal(() => ending.abort());
@@ -77,7 +80,7 @@ export const userImport = command({
       const outcomes =
         given.length === 0
           ? []
-          : await features.userTransfer.importSome(by, project, given, { resume, update, dryRun });
+          : await features.userTransfer.importSome(by, project, given, { resume, update, selfMade: update, dryRun });
       for (const { line, bytes, user, problem } of waiting) {
         done += bytes;
         counts.read += 1;
@@ -104,7 +107,7 @@ export const userImport = command({
       progress.clear();
       await report.end();
     }
-    return resultOf(counts, { dryRun, isStopped: ending.signal.aborted });
+    return resultOf(counts, ignored, { dryRun, isStopped: ending.signal.aborted });
   },
 });
 
@@ -116,19 +119,26 @@ interface Counts {
   readonly failed: number;
 }
 
-function resultOf(counts: Counts, { dryRun, isStopped }: { dryRun: boolean; isStopped: boolean }): CommandResult {
+function resultOf(
+  counts: Counts,
+  unread: readonly string[],
+  { dryRun, isStopped }: { dryRun: boolean; isStopped: boolean },
+): CommandResult {
   const { created, updated, skipped, failed } = counts;
   const changed = updated === 0 ? '' : ` ${updated} updated,`;
-  const text = `${count(created, 'user')} ${dryRun ? 'would be created' : 'created'},${changed} ${skipped} skipped, ${failed} refused.`;
+  const ignored = unread.slice(0, ignoredColumns);
+  const left = ignored.length === 0 ? '' : ` Columns that are not imported: ${ignored.map(visible).join(', ')}.`;
+  const value = ignored.length === 0 ? counts : { ...counts, ignored };
+  const text = `${count(created, 'user')} ${dryRun ? 'would be created' : 'created'},${changed} ${skipped} skipped, ${failed} refused.${left}`;
   if (isStopped)
     return {
-      value: { ...counts, stopped: true },
+      value: { ...value, stopped: true },
       text: `Stopped. ${text}`,
       exitCode: Number(process.exitCode),
       next: 'run the command again with --resume to go on',
     };
   const changes = dryRun && created + updated > 0 ? exitCodes.conflict : exitCodes.ok;
-  return { value: counts, text, exitCode: failed > 0 ? exitCodes.failed : changes };
+  return { value, text, exitCode: failed > 0 ? exitCodes.failed : changes };
 }
 
 const parametersShape = z.object({

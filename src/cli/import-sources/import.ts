@@ -1,7 +1,13 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import { type ImportedDocument, statedRelations, type TransferPlace } from '#src/features/index.js';
+import {
+  type Collection,
+  type ImportedDocument,
+  shownRelations,
+  statedRelations,
+  type TransferPlace,
+} from '#src/features/index.js';
 import type { RefusedLine } from '../document-records/refused-lines.js';
 import type { ApplianceCall } from '../line/command.js';
 import type { MadeSecret } from '../project-file/apply.js';
@@ -10,6 +16,7 @@ import type { Progress } from '../terminal/progress.js';
 import { storedTime } from '../user-records/draft.js';
 import { batchesOf } from './batches.js';
 import { garbageCollector } from './garbage-collector.js';
+import { createPermissionFilter, type PermissionFilter } from './permission-filter.js';
 import { importSchema } from './schema.js';
 import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from './source.js';
 import { createKindTally, type KindCounts, type KindTally, type RecordOutcome } from './tally.js';
@@ -46,12 +53,13 @@ interface Run extends ImportOptions {
   readonly project: Project;
   readonly source: ImportSource;
   readonly tally: KindTally;
+  readonly permissions: PermissionFilter;
   /** Called after each batch. */
   readonly advance: (kind: string, records: number) => void;
 }
 
 /**
- * Writes a source into a project: schema, users, memberships, documents, their relationships, files. Each record is compared with the
+ * Writes a source into a project: users, schema, memberships, documents, their relationships, files. Each record is compared with the
  * existing one, and only differences are written, so an import can be repeated and goes on after an interruption. Throws CommandError if the
  * source cannot be read.
  */
@@ -65,8 +73,10 @@ export async function importAll(
   const tally = createKindTally(options.report);
   const collect = garbageCollector();
   let sinceCollection = 0;
+  const permissions = createPermissionFilter(options.report);
   const run: Run = {
     ...options,
+    permissions,
     call,
     project,
     source,
@@ -82,24 +92,32 @@ export async function importAll(
       options.progress.show(`${done} ${kind}, ${failed} failed`);
     },
   };
-  const secrets = await importSchema({ ...call, projectId }, source.schema, tally, options);
-  const unlinked: Unsupported[] = [];
+  const secrets: MadeSecret[] = [];
+  const leftOut: Unsupported[] = [];
+  for (const { kind, id, type = 'record_invalid', problem } of source.unreadSchema ?? [])
+    await tally.fail(kind, id, type, problem);
   try {
-    unlinked.push(...(await importUsers(run)));
+    // First, because permissions of refused users are left out everywhere.
+    leftOut.push(...(await importUsers(run)));
+    const schema = await permissions.ofSchema(source.schema);
+    const made = await importSchema({ ...call, projectId }, schema, source.teamTimes, tally, options);
+    secrets.push(...made.secrets);
+    leftOut.push(...made.onlyHere);
     await importMemberships(run);
     await importDocuments(run, 'values');
     await importDocuments(run, 'relationships');
-    await importFiles(run);
+    leftOut.push(...(await importFiles(run)));
   } catch (error) {
     // A signal also ends the requests to the source.
     if (!options.signal.aborted) throw error;
   }
-  return { kinds: tally.kinds(), unsupported: [...source.unsupported(), ...unlinked], secrets };
+  const unsupported = [...source.unsupported(), ...leftOut, ...permissions.unsupported()];
+  return { kinds: tally.kinds(), unsupported, secrets };
 }
 
 /** Imports the users. Identities of providers that the project does not have are left out and returned. */
 async function importUsers(run: Run): Promise<Unsupported[]> {
-  const { call, project, source, tally, dryRun, resume, signal, advance } = run;
+  const { call, project, source, tally, permissions, dryRun, resume, signal, advance } = run;
   const { features, runtime } = call;
   const known = new Set((await features.providers.list(runtime.db, project)).map(({ key }) => key));
   const unlinked = new Map<string, number>();
@@ -114,10 +132,14 @@ async function importUsers(run: Run): Promise<Unsupported[]> {
     const options = { resume, update: !resume, dryRun };
     const by = call.auditContext(project.id);
     const outcomes = given.length === 0 ? [] : await features.userTransfer.importSome(by, project, given, options);
-    for (const { line, user, problem } of batch) {
+    for (const { line, user, id: read, problem, type = 'user_invalid' } of batch) {
       const outcome = user && outcomes.shift();
-      const id = user === undefined || user.id === uniqueId ? `line ${line}` : user.id;
-      if (outcome === undefined) await tally.fail(kind, id, 'user_invalid', problem ?? '');
+      const known = user === undefined || user.id === uniqueId ? read : user.id;
+      const id = known ?? `line ${line}`;
+      const isRefused = outcome === undefined || outcome instanceof Failure;
+      if (isRefused && known !== undefined && !(await features.userTransfer.isOwn(project, known)))
+        permissions.refuse(known);
+      if (outcome === undefined) await tally.fail(kind, id, type, problem ?? '');
       else if (outcome instanceof Failure) await tally.fail(kind, id, outcome.type, outcome.message);
       else tally.add(kind, outcome === 'updated' ? 'changed' : outcome);
     }
@@ -131,10 +153,14 @@ async function importUsers(run: Run): Promise<Unsupported[]> {
 }
 
 async function importMemberships(run: Run): Promise<void> {
-  const { call, project, source, signal } = run;
+  const { call, project, source, permissions, signal } = run;
   const { membershipImport } = call.features;
+  const withUser = (read: Read<SourceMembership>): Read<SourceMembership> =>
+    'problem' in read || !permissions.isRefused(read.userId)
+      ? withTimes(read)
+      : { id: read.id, problem: `Its user ${read.userId} was not imported.` };
   for await (const batch of batchesOf(source.memberships(), membershipsOfUnit, signal))
-    await importBatch(run, 'memberships', batch.map(withTimes), (given) =>
+    await importBatch(run, 'memberships', batch.map(withUser), (given) =>
       membershipImport.importSome(call.auditContext(project.id), project, given, keeping(run)),
     );
 }
@@ -162,7 +188,8 @@ async function importBatch<T extends { readonly id: string }>(
   const outcomes = given.length === 0 ? [] : [...(await write(given))];
   for (const read of batch) {
     if ('problem' in read) {
-      await tally.fail(kind, labelOf(read.id), 'record_invalid', read.problem);
+      const { id, type = 'record_invalid', problem } = read;
+      await tally.fail(kind, type === 'record_invalid' ? labelOf(id) : id, type, problem);
       continue;
     }
     const outcome = outcomes.shift() ?? 'absent';
@@ -180,7 +207,7 @@ async function importBatch<T extends { readonly id: string }>(
  * source, so all documents are written first.
  */
 async function importDocuments(run: Run, part: 'values' | 'relationships'): Promise<void> {
-  const { call, project, source, dryRun, signal } = run;
+  const { call, project, source, permissions, dryRun, signal } = run;
   const { databases, transfer } = call.features;
   for (const { $id: databaseId, collections = [] } of source.schema.databases ?? [])
     for (const { $id: collectionId } of collections) {
@@ -200,33 +227,71 @@ async function importDocuments(run: Run, part: 'values' | 'relationships'): Prom
       const by = () => call.auditContext(project.id);
       const write = async (given: ImportedDocument[]) => {
         if (collection === undefined) return given.map(() => 'created' as const);
+        if (part === 'values' && dryRun)
+          return rehearsed(collection, given, (known) => transfer.matchSome(place, by(), known, keeping(run)));
         if (part === 'values') return transfer.matchSome(place, by(), given, keeping(run));
         return transfer.matchRelations(place, by(), given, keeping(run));
       };
       const kind = part === 'values' ? 'documents' : 'relationships';
       const records = source.documents(databaseId, collectionId, part);
       for await (const batch of batchesOf(records, documentsOfUnit, signal)) {
-        // The first pass has reported these.
-        const read = part === 'values' ? batch : batch.filter((one) => !('problem' in one));
-        await importBatch(run, kind, read, write, (id) => `${databaseId}/${collectionId}/${id}`);
+        const labelOf = (id: string) => `${databaseId}/${collectionId}/${id}`;
+        const kept: Read<ImportedDocument>[] = [];
+        for (const one of batch)
+          if ('problem' in one) kept.push(one);
+          else if (one.permissions === undefined) kept.push(one);
+          else kept.push({ ...one, permissions: await permissions.ofItem(labelOf(one.id), one.permissions) });
+        // The first pass has reported records with problems.
+        const read = part === 'values' ? kept : kept.filter((one) => !('problem' in one) || one.type !== undefined);
+        await importBatch(run, kind, read, write, labelOf);
       }
     }
 }
 
-async function importFiles(run: Run): Promise<void> {
-  const { project, source, dryRun, signal, tally, advance } = run;
+/** The outcomes of a dry run, which has not created the new attributes. Documents with values of them would change. */
+async function rehearsed(
+  collection: Collection,
+  given: readonly ImportedDocument[],
+  match: (known: ImportedDocument[]) => Promise<readonly (RecordOutcome | 'absent' | Failure)[]>,
+) {
+  const keys = new Set([...collection.attributes, ...shownRelations(collection)].map(({ key }) => key));
+  const isNew = ([key, value]: [string, unknown]) => !keys.has(key) && value !== null && value !== undefined;
+  const outcomes = await match(
+    given.map((one) => ({
+      ...one,
+      data: Object.fromEntries(Object.entries(one.data ?? {}).filter(([key]) => keys.has(key))),
+    })),
+  );
+  return outcomes.map((outcome, at) =>
+    outcome === 'skipped' && Object.entries(given[at]?.data ?? {}).some(isNew) ? 'changed' : outcome,
+  );
+}
+
+/** Imports the files. Those without content are left out and returned. */
+async function importFiles(run: Run): Promise<Unsupported[]> {
+  const { project, source, permissions, dryRun, signal, tally, advance } = run;
   const kind = 'files';
+  let empty = 0;
   for (const { $id: bucketId } of source.schema.buckets ?? []) {
-    if (signal.aborted) return;
+    if (signal.aborted) break;
     for await (const read of source.files(bucketId)) {
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       const id = `${bucketId}/${read.id}`;
       const [createdAt, updatedAt] = 'problem' in read ? [] : [storedTime(read.createdAt), storedTime(read.updatedAt)];
-      if ('problem' in read) await tally.fail(kind, id, 'record_invalid', read.problem);
-      else if (createdAt === undefined || updatedAt === undefined)
+      if ('problem' in read) {
+        const { type = 'record_invalid', problem } = read;
+        await tally.fail(kind, type === 'record_invalid' ? id : read.id, type, problem);
+      } else if (createdAt === undefined || updatedAt === undefined)
         await tally.fail(kind, id, 'record_invalid', 'The file has an invalid time.');
       else {
-        const outcome = await importFile(run, { project, bucketId }, { ...read, createdAt, updatedAt });
+        const file = { ...read, createdAt, updatedAt, permissions: await permissions.ofItem(id, read.permissions) };
+        if (read.size === 0) {
+          empty += 1;
+          const message = 'The file has no content. The service stores no such files.';
+          await run.report({ kind, id, type: 'storage_file_empty', message });
+          continue;
+        }
+        const outcome = await importFile(run, { project, bucketId }, file);
         if (!(outcome instanceof Failure)) tally.add(kind, outcome);
         else if (dryRun && outcome.type === 'storage_bucket_not_found') tally.add(kind, 'created');
         else await tally.fail(kind, id, outcome.type, outcome.message);
@@ -234,6 +299,8 @@ async function importFiles(run: Run): Promise<void> {
       advance(kind, 1);
     }
   }
+  const reason = 'They have no content, and the service stores no such files. The report lists them.';
+  return empty === 0 ? [] : [{ kind: 'empty files', count: empty, reason }];
 }
 
 async function importFile(

@@ -1,5 +1,8 @@
 import { customId, refusedMembers } from '#src/contract/shapes.js';
 
+/** Ids in the syntax of JavaScript and Postgres. */
+export const idPattern = '^[A-Za-z0-9][A-Za-z0-9._-]{0,35}$';
+
 /** True for a text that can be the id of a collection or the key of an attribute. */
 export function isKey(text: string): boolean {
   return customId.safeParse(text).success && !refusedMembers.has(text);

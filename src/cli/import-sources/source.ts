@@ -21,8 +21,15 @@ export interface SourceMembership {
   readonly joined: string | null;
 }
 
+/** A record that cannot be imported. With `source_incomplete`, a list that ended early; the id is its path. */
+export interface Unread {
+  readonly id: string;
+  readonly problem: string;
+  readonly type?: 'source_incomplete';
+}
+
 /** A record of the source, or the reason why it cannot be imported. */
-export type Read<T> = T | { readonly id: string; readonly problem: string };
+export type Read<T> = T | Unread;
 
 /** A file of a bucket. */
 export interface SourceFile {
@@ -47,6 +54,10 @@ export interface SourceFile {
 export interface ImportSource {
   /** Teams, databases with collections, buckets and webhooks: what `svc project apply` can create. */
   readonly schema: ProjectFile;
+  /** Times of creation of the teams, by id. */
+  readonly teamTimes?: ReadonlyMap<string, string>;
+  /** Parts of the schema that could not be read, by the noun of their kind. */
+  readonly unreadSchema?: readonly (Unread & { readonly kind: string })[];
   users(): AsyncIterable<UserRecordOfFile>;
   memberships(): AsyncIterable<Read<SourceMembership>>;
   /**

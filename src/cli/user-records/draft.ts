@@ -6,7 +6,7 @@ import { type ImportedIdentity, type ImportedUser, labelList, preferences } from
 /** Members of a row of any product. */
 export type RowMembers = Readonly<Record<string, unknown>>;
 
-/** A user as a file describes it, not yet validated. Absent members have the values of a new user. */
+/** A user as a file describes it, not yet validated. Absent members have the values of a new user, or stay as they are in an update. */
 export interface UserDraft {
   readonly id?: unknown;
   readonly email?: unknown;
@@ -25,18 +25,22 @@ export interface UserDraft {
   readonly passwordUpdate?: unknown;
   readonly totp?: unknown;
   readonly identities?: readonly ImportedIdentity[];
+  /** True if only a mark of the user is left in the source. */
+  readonly isDeleted?: boolean;
 }
 
 const none = (value: unknown) => (value === '' || value === null ? undefined : value);
 const optional = <S extends z.ZodType>(schema: S) => z.preprocess(none, schema.optional());
-/** CSV files of Postgres have `t` and `f`, those of SQLite 1 and 0. */
-const flag = optional(
+/** CSV files of Postgres have `t` and `f`, those of SQLite 1 and 0, those of spreadsheets `TRUE` and `FALSE`. */
+const flag = z.preprocess(
+  (value) => none(typeof value === 'string' ? value.toLowerCase() : value),
   z
     .union(
       [z.boolean(), z.enum(['true', 'false', 't', 'f', '1', '0']), z.literal(1), z.literal(0)],
       'must be true or false',
     )
-    .transform((value) => [true, 'true', 't', '1', 1].includes(value)),
+    .transform((value) => [true, 'true', 't', '1', 1].includes(value))
+    .optional(),
 );
 const time = optional(
   z.union([z.string(), z.number()]).transform((value, context) => {
@@ -66,25 +70,28 @@ const draftShape = z.object({
 });
 
 /** Validates a user. Returns the reason if it cannot be imported. */
-export function checkedUser({ hash, ...draft }: UserDraft): ImportedUser | string {
+export function checkedUser({ hash, isDeleted, ...draft }: UserDraft): ImportedUser | string {
   const parsed = draftShape.safeParse(draft);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return `${issue?.path.join('.') ?? 'The user'} ${issue?.message ?? 'is not valid'}.`;
   }
   const { id = uniqueId, email = null, phone = null, name = '', identities, registration, totp, ...rest } = parsed.data;
-  const { status, mfa = totp !== undefined, labels, prefs, passwordUpdate } = rest;
+  const { emailVerification = false, phoneVerification = false, status, labels, prefs, passwordUpdate } = rest;
+  const mfa = rest.mfa ?? (totp === undefined ? undefined : true);
+  const has = (member: keyof typeof draft) => draft[member] !== undefined;
   return {
     id,
-    email,
-    phone,
-    name,
     identities,
     hash,
     totp,
-    mfa,
-    emailVerification: rest.emailVerification === true && email !== null,
-    phoneVerification: rest.phoneVerification === true && phone !== null,
+    ...(has('email') ? { email } : {}),
+    ...(has('phone') ? { phone } : {}),
+    ...(has('name') ? { name } : {}),
+    ...(has('emailVerification') ? { emailVerification: emailVerification && email !== null } : {}),
+    ...(has('phoneVerification') ? { phoneVerification: phoneVerification && phone !== null } : {}),
+    ...(mfa === undefined ? {} : { mfa }),
+    ...(isDeleted === true ? { isDeleted } : {}),
     ...(status === undefined ? {} : { status }),
     ...(labels === undefined ? {} : { labels }),
     ...(prefs === undefined ? {} : { prefs }),

@@ -6,6 +6,7 @@ import { ndjsonRecords } from '../document-records/ndjson.js';
 import { usageError } from '../terminal/exit.js';
 import { checkedUser, type RowMembers, type UserDraft } from './draft.js';
 import { jsonElements } from './json-elements.js';
+import { knownMembers, unreadColumns, whyNoUser } from './members.js';
 import {
   type FirebaseParameters,
   ofAuth0,
@@ -39,7 +40,11 @@ export interface UserRecordOfFile {
   readonly line: number;
   readonly bytes: number;
   readonly user?: ImportedUser;
+  /** The id of a user with a problem, if the source is read by an import of a whole project. */
+  readonly id?: string;
   readonly problem?: string;
+  /** The problem is one of the list, not of a user. */
+  readonly type?: 'source_incomplete';
 }
 
 /** RowMembers of a JSON object that hold the list of users. */
@@ -49,25 +54,26 @@ const headBytes = 65_536;
 /** Most bytes of a user. */
 const maxBytes = 4_194_304;
 
-/** Reads a file of users one by one. Throws CommandError if the format is not given and cannot be found. */
+/** Reads a file of users one by one. `ignored` gets the columns of CSV that are not read. Throws CommandError if the format is not given and cannot be found. */
 export async function readUsers(
   chunks: AsyncIterable<Buffer>,
   given: UserFormat | undefined,
   firebase: FirebaseParameters | undefined,
-): Promise<{ readonly format: UserFormat; readonly records: AsyncIterable<UserRecordOfFile> }> {
+): Promise<{ readonly records: AsyncIterable<UserRecordOfFile>; readonly ignored: readonly string[] }> {
   const { head, isWhole, all } = await peek(chunks);
   const text = head
     .toString('utf8')
     .replace(/^\ufeff/, '')
     .trimStart();
   const format = given ?? detected(text);
+  const ignored: string[] = [];
   const rows =
     !/^[[{]/.test(text) || format === 'csv'
-      ? csvUsers(all)
+      ? csvUsers(all, format, ignored)
       : isNdjson(text, isWhole)
         ? ndjsonRecords(all, maxBytes, () => false)
         : jsonElements(all, maxBytes, lists);
-  return { format, records: usersOf(rows, format, firebase) };
+  return { records: usersOf(rows, format, firebase), ignored };
 }
 
 /** A user as the API of svc or Appwrite sends it. Returns the reason if it cannot be imported. */
@@ -83,7 +89,7 @@ async function* usersOf(
   for await (const { line, bytes, value, problem } of rows) {
     if (problem !== undefined) yield { line, bytes, problem };
     else if (value !== undefined) {
-      const draft = draftOf(format, value, firebase);
+      const draft = whyNoUser(format, value) ?? draftOf(format, value, firebase);
       const user = typeof draft === 'string' ? draft : checkedUser(draft);
       yield typeof user === 'string' ? { line, bytes, problem: user } : { line, bytes, user };
     }
@@ -141,13 +147,24 @@ function isNdjson(text: string, isWhole: boolean): boolean {
 }
 
 /** CSV with the names of members in the first line. */
-async function* csvUsers(chunks: AsyncIterable<Buffer>): AsyncGenerator<UserRow> {
+async function* csvUsers(
+  chunks: AsyncIterable<Buffer>,
+  format: UserFormat,
+  ignored: string[],
+): AsyncGenerator<UserRow> {
   let columns: readonly string[] | undefined;
   for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
     const names = columns;
     if (names === undefined) {
       if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
       columns = cells.map((name) => name?.replace(/^\ufeff/, '') ?? '');
+      const unread = unreadColumns(format, columns);
+      if (unread === undefined)
+        throw usageError(
+          'The first line of the file names no column of a user.',
+          `name some of ${knownMembers(format)}, separated by commas`,
+        );
+      ignored.push(...unread);
     } else if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
     else if (cells.length !== names.length)
       yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${names.length}.` };

@@ -82,12 +82,18 @@ function standardBase64(text: string): string {
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=');
 }
 
+/** True until the time of a block has passed. Postgres has the times `infinity` and `-infinity`. */
+function isBanned(until: string | undefined): boolean {
+  if (until === undefined || until === '-infinity') return false;
+  const time = storedTime(until);
+  return time === undefined || time >= new Date().toISOString();
+}
+
 /** Rows of `auth.users` of Supabase, as JSON or CSV. */
-export function ofSupabase(row: RowMembers): UserDraft | string {
-  if (nonEmptyText(row.deleted_at) !== undefined) return 'The user is deleted.';
+export function ofSupabase(row: RowMembers): UserDraft {
+  if (nonEmptyText(row.deleted_at) !== undefined) return { id: row.id, isDeleted: true };
   const phone = nonEmptyText(row.phone);
   const data = objectOf(row.raw_user_meta_data) ?? {};
-  const banned = storedTime(row.banned_until ?? '');
   const factor = objectsOf(row.mfa_factors ?? row.factors).find(
     (one) => one.factor_type === 'totp' && one.status === 'verified',
   );
@@ -98,7 +104,7 @@ export function ofSupabase(row: RowMembers): UserDraft | string {
     name: nonEmptyText(data.full_name) ?? data.name,
     emailVerification: nonEmptyText(row.email_confirmed_at) !== undefined,
     phoneVerification: nonEmptyText(row.phone_confirmed_at) !== undefined,
-    status: nonEmptyText(row.banned_until) === undefined || banned === undefined || banned < new Date().toISOString(),
+    status: !isBanned(nonEmptyText(row.banned_until)),
     prefs: data,
     registration: row.created_at,
     passwordUpdate: row.updated_at,
@@ -195,6 +201,8 @@ function phcPbkdf2(text: string): ImportedUser['hash'] {
 
 /** Users of an export of a realm of Keycloak. */
 export function ofKeycloak(row: RowMembers): UserDraft | string {
+  if (nonEmptyText(row.serviceAccountClientId) !== undefined)
+    return 'It is the service account of a client, and no user.';
   const credentials = objectsOf(row.credentials);
   const password = credentials.find(({ type }) => type === 'password');
   const otp = credentials.find(({ type }) => type === 'otp');

@@ -35,10 +35,25 @@ export interface ApiAccess {
   readonly signal: AbortSignal;
 }
 
-/** Reads from the REST API of Appwrite or svc. Repeats requests after 429, 5xx and broken connections. */
+/** The type of an ApiError for an answer that is none of the API, such as a page of a proxy. */
+export const foreignAnswer = 'foreign_answer';
+
+/** Requirements of an answer. */
+interface Expected {
+  /** The name of its list. */
+  readonly list?: string;
+  /** Makes no other attempt after an answer that is none of the API. */
+  readonly once?: boolean;
+}
+
+/** Reads from the REST API of Appwrite or svc. Repeats requests after 429, 5xx, broken connections and answers that are none of the API. */
 export interface ApiClient {
   /** Throws ApiError, or CommandError if there is no answer. `characters` is the length of the answer. */
-  get(path: string, queries?: readonly ApiQuery[]): Promise<{ readonly body: Json; readonly characters: number }>;
+  get(
+    path: string,
+    queries?: readonly ApiQuery[],
+    expected?: Expected,
+  ): Promise<{ readonly body: Json; readonly characters: number }>;
   /** Opens a file. Throws Failure. */
   download(path: string): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -46,21 +61,38 @@ export interface ApiClient {
 const attempts = 8;
 const [firstDelayMs, longestDelayMs, longestRetryAfterMs] = [500, 30_000, 300_000];
 const answerMs = 120_000;
+/** Attempts after an answer that is none of the API, if all attempts for an earlier list ended with such answers. */
+const laterAttempts = 3;
 
 /** Creates the client of a project. */
 export function createApiClient(access: ApiAccess): ApiClient {
+  let foreignAttempts = attempts;
   return {
-    get: async (path, queries = []) => {
-      const answer = await send(access, path, queries, async (response) => response.text());
+    get: async (path, queries = [], { list, once = false } = {}) => {
+      const isOfApi = (status: number, text: string) => {
+        const body = objectOf(text);
+        if (status >= 300) return typeof body?.type === 'string';
+        return body !== undefined && (list === undefined || Array.isArray(body[list]));
+      };
+      const answer = await send(access, path, queries, {
+        read: async (response) => response.text(),
+        isOfApi,
+        foreignAttempts: once ? 1 : foreignAttempts,
+      });
       const body = objectOf(answer.content);
-      if (answer.status < 300 && body !== undefined) return { body, characters: answer.content.length };
-      throw errorOf(answer.status, body);
+      if (answer.status < 300 && body !== undefined && isOfApi(answer.status, answer.content))
+        return { body, characters: answer.content.length };
+      const error = errorOf(answer.status, body);
+      if (error.type === foreignAnswer && !once) foreignAttempts = laterAttempts;
+      throw error;
     },
     download: async (path) => {
       try {
-        const answer = await send(access, path, [], async (response) =>
-          response.ok && response.body !== null ? response : response.text(),
-        );
+        const answer = await send<string | Response>(access, path, [], {
+          read: async (response) => (response.ok && response.body !== null ? response : response.text()),
+          isOfApi: (_, content) => typeof content !== 'string' || objectOf(content)?.type !== undefined,
+          foreignAttempts: laterAttempts,
+        });
         if (typeof answer.content !== 'string') {
           reading.add(answer.content);
           return chunksOf(answer.content);
@@ -79,12 +111,20 @@ interface Answer<T> {
   readonly content: T;
 }
 
+/** How an answer is read and judged. */
+interface Reading<T> {
+  read(response: Response): Promise<T>;
+  isOfApi(status: number, content: T): boolean;
+  /** Attempts for answers that are none of the API. The last one is returned. */
+  readonly foreignAttempts: number;
+}
+
 /** Sends a request until it is answered. Only the last attempt throws. */
 async function send<T>(
   { endpoint, projectId, key, signal }: ApiAccess,
   path: string,
   queries: readonly ApiQuery[],
-  read: (response: Response) => Promise<T>,
+  { read, isOfApi, foreignAttempts }: Reading<T>,
 ): Promise<Answer<T>> {
   const url = new URL(endpoint + path);
   for (const query of queries) url.searchParams.append('queries[]', JSON.stringify(query));
@@ -99,10 +139,12 @@ async function send<T>(
       const request = { headers, redirect: 'manual', signal: AbortSignal.any([signal, ending.signal]) } as const;
       const response = await fetch(url, request);
       const { status } = response;
-      if (status !== 429 && status < 500) return { status, content: await read(response) };
-      problem = `it answers with status ${status}`;
       waitMs = retryAfter(response.headers.get('retry-after')) ?? waitMs;
-      await response.body?.cancel();
+      problem = `it answers with status ${status}`;
+      if (status !== 429 && status < 500) {
+        const content = await read(response);
+        if (isOfApi(status, content) || attempt >= foreignAttempts) return { status, content };
+      } else await response.body?.cancel();
     } catch (error) {
       signal.throwIfAborted();
       problem = describeNetworkError(error instanceof Error && error.cause instanceof Error ? error.cause : error);
@@ -140,7 +182,8 @@ function objectOf(text: string): Json | undefined {
 
 function errorOf(status: number, body: Json | undefined): ApiError {
   const { type, message } = body ?? {};
-  if (typeof type !== 'string') return new ApiError(status, '', `The answer is not one of the API (status ${status}).`);
+  if (status < 300 || typeof type !== 'string')
+    return new ApiError(status, foreignAnswer, `The answer is not one of the API (status ${status}).`);
   return new ApiError(status, type, typeof message === 'string' ? message : type);
 }
 

@@ -1,9 +1,10 @@
 import type { ImportedDocument } from '#src/features/index.js';
 import { CommandError, usageError } from '../../terminal/exit.js';
-import type { ImportSource, Read, SourceFile, SourceMembership, Unsupported } from '../source.js';
-import { type ApiAccess, type ApiClient, ApiError, createApiClient, type Json } from './client.js';
-import { isMissing, listEntries, whyUnlisted } from './pages.js';
+import type { ImportSource, Read, SourceFile, SourceMembership, Unread, Unsupported } from '../source.js';
+import { type ApiAccess, type ApiClient, ApiError, createApiClient, foreignAnswer, type Json } from './client.js';
+import { BrokenList, isMissing, listEntries, problemOf, whyUnlisted } from './pages.js';
 import { readSchema, type SourceCollection } from './schema.js';
+import { importScopes } from './scopes.js';
 import { type HiddenParts, readAppwriteUsers } from './users.js';
 
 /** Kinds that svc does not have, with their lists. */
@@ -27,15 +28,22 @@ export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
   await requireAccess(client);
   const left: Unsupported[] = [];
   const hidden: HiddenParts = { unsalted: 0, secondFactors: 0 };
-  const { schema, collections } = await readSchema(client, access.projectId, left);
+  const { schema, collections, unread, teamTimes } = await readSchema(client, access.projectId, left);
   for (const [kind, path, reason] of foreign) await countForeign(client, kind, path, reason, left);
   return {
     schema,
-    users: () => tolerant('users', readAppwriteUsers(client, hidden, left), left),
+    unreadSchema: unread,
+    teamTimes,
+    users: () =>
+      tolerant('users', '/users', readAppwriteUsers(client, hidden, left), left, (unread) => ({
+        ...unread,
+        line: 0,
+        bytes: 0,
+      })),
     memberships: () => readMemberships(client, schema.teams ?? [], left),
     documents: (databaseId, collectionId, part) =>
       readDocuments(client, collections.get(`${databaseId}/${collectionId}`), part, left),
-    files: (bucketId) => tolerant(`files of ${bucketId}`, readFiles(client, bucketId, left), left),
+    files: (bucketId) => readFiles(client, bucketId, left),
     unsupported: () => [...left, ...hiddenRows(hidden)],
     close: async () => {},
   };
@@ -45,7 +53,7 @@ async function requireAccess(client: ApiClient): Promise<void> {
   const errors: ApiError[] = [];
   for (const path of probed)
     try {
-      await client.get(path, [{ method: 'limit', values: [1] }]);
+      await client.get(path, [{ method: 'limit', values: [1] }], { once: true });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       errors.push(error);
@@ -60,12 +68,12 @@ async function requireAccess(client: ApiClient): Promise<void> {
       'check --source-project and --endpoint',
     );
   if (errors.length < probed.length) return;
-  if (errors.every(({ status }) => status === 401 || status === 403))
+  if (errors.every(({ status, type }) => (status === 401 || status === 403) && type !== foreignAnswer))
     throw new CommandError(
       'notAllowed',
       'source_key_refused',
       'The source refuses the key.',
-      'create a server key there with the scopes users.read, teams.read, databases.read, collections.read, attributes.read, indexes.read, documents.read, buckets.read and files.read, and write it into the file of --key-file',
+      `create a server key there with the scopes ${importScopes}, and write it into the file of --key-file`,
     );
   throw usageError(
     `The endpoint is not an API of Appwrite: ${first.message}`,
@@ -73,24 +81,36 @@ async function requireAccess(client: ApiClient): Promise<void> {
   );
 }
 
-/** Yields the entries of a list. If the source refuses the list, adds the reason to `left`. */
-async function* tolerant<T>(kind: string, entries: AsyncIterable<T>, left: Unsupported[]): AsyncGenerator<T> {
+/** Yields the entries of a list. If the source refuses the list, adds the reason to `left`. If the list breaks, yields what `broken` returns. */
+async function* tolerant<T, B>(
+  kind: string,
+  path: string,
+  entries: AsyncIterable<T>,
+  left: Unsupported[],
+  broken: (unread: Unread) => B,
+): AsyncGenerator<T | B> {
   try {
     yield* entries;
   } catch (error) {
-    const reason = whyUnlisted(error);
+    if (error instanceof BrokenList) {
+      yield broken({ id: path, problem: error.message, type: 'source_incomplete' });
+      return;
+    }
+    const reason = whyUnlisted(error, path);
     if (reason === undefined) throw error;
     left.push({ kind, count: 0, reason });
   }
 }
 
+const asRead = (unread: Unread) => unread;
+
 async function countForeign(client: ApiClient, kind: string, path: string, reason: string, left: Unsupported[]) {
   try {
-    const { body } = await client.get(path, [{ method: 'limit', values: [1] }]);
+    const { body } = await client.get(path, [{ method: 'limit', values: [1] }], { once: true });
     const total = Number(body.total);
     if (total > 0) left.push({ kind, count: total, reason });
   } catch (error) {
-    const refusal = whyUnlisted(error);
+    const refusal = whyUnlisted(error, path);
     if (refusal === undefined) throw error;
     // A source without the API has none of them.
     if (error instanceof ApiError && !isMissing(error))
@@ -120,17 +140,26 @@ async function* readMemberships(
   left: Unsupported[],
 ): AsyncGenerator<Read<SourceMembership>> {
   for (const { $id: teamId } of teams) {
-    const list = listEntries(client, `/teams/${teamId}/memberships`, 'memberships');
-    for await (const one of tolerant(`memberships of ${teamId}`, list, left))
-      yield {
-        id: String(one.$id),
-        teamId,
-        userId: String(one.userId),
-        roles: (one.roles ?? []) as string[],
-        confirmed: one.confirm === true,
-        invited: String(one.invited || one.$createdAt),
-        joined: typeof one.joined === 'string' && one.joined !== '' ? one.joined : null,
-      };
+    const path = `/teams/${teamId}/memberships`;
+    const list = membershipsIn(client, path, teamId);
+    yield* tolerant(`memberships of ${teamId}`, path, list, left, asRead);
+  }
+}
+
+async function* membershipsIn(client: ApiClient, path: string, teamId: string): AsyncGenerator<Read<SourceMembership>> {
+  for await (const one of listEntries(client, path, 'memberships')) {
+    const problem = problemOf(one);
+    yield problem === undefined
+      ? {
+          id: String(one.$id),
+          teamId,
+          userId: String(one.userId),
+          roles: textsOf(one.roles),
+          confirmed: one.confirm === true,
+          invited: String(one.invited || one.$createdAt),
+          joined: typeof one.joined === 'string' && one.joined !== '' ? one.joined : null,
+        }
+      : { id: '', problem };
   }
 }
 
@@ -141,9 +170,19 @@ async function* readDocuments(
   left: Unsupported[],
 ): AsyncGenerator<Read<ImportedDocument>> {
   if (collection === undefined) return;
-  const { path, member } = collection;
-  for await (const row of tolerant(`documents of ${path}`, selected(client, collection, part), left))
-    yield documentOf(row, collection, part, member);
+  const { path } = collection;
+  yield* tolerant(`documents of ${path}`, path, selectedDocuments(client, collection, part), left, asRead);
+}
+
+async function* selectedDocuments(
+  client: ApiClient,
+  collection: SourceCollection,
+  part: 'values' | 'relationships',
+): AsyncGenerator<Read<ImportedDocument>> {
+  for await (const row of selected(client, collection, part)) {
+    const problem = problemOf(row);
+    yield problem === undefined ? documentOf(row, collection, part, collection.member) : { id: '', problem };
+  }
 }
 
 /** Reads documents with a selection, and in full if the source does not support it. */
@@ -173,13 +212,14 @@ function documentOf(
   const { $permissions, $createdAt, $updatedAt } = row;
   return {
     id,
-    permissions: Array.isArray($permissions) ? $permissions : [],
+    permissions: textsOf($permissions),
     createdAt: textOf($createdAt),
     updatedAt: textOf($updatedAt),
     data: Object.fromEntries(Object.entries(row).filter(([key]) => !key.startsWith('$') && !omitted.has(key))),
   };
 }
 
+const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 /** The ids of related documents, which the source sends as ids or as documents. */
@@ -190,9 +230,23 @@ function idsOf(value: unknown): unknown {
 }
 
 async function* readFiles(client: ApiClient, bucketId: string, left: Unsupported[]): AsyncGenerator<Read<SourceFile>> {
-  const list = `/storage/buckets/${bucketId}/files`;
+  const path = `/storage/buckets/${bucketId}/files`;
+  yield* tolerant(`files of ${bucketId}`, path, filesIn(client, path, bucketId, left), left, asRead);
+}
+
+async function* filesIn(
+  client: ApiClient,
+  list: string,
+  bucketId: string,
+  left: Unsupported[],
+): AsyncGenerator<Read<SourceFile>> {
   let unfinished = 0;
   for await (const one of listEntries(client, list, 'files')) {
+    const problem = problemOf(one);
+    if (problem !== undefined) {
+      yield { id: '', problem };
+      continue;
+    }
     const id = String(one.$id);
     if (Number(one.chunksUploaded ?? 0) < Number(one.chunksTotal ?? 0)) {
       unfinished += 1;
@@ -201,7 +255,7 @@ async function* readFiles(client: ApiClient, bucketId: string, left: Unsupported
     yield {
       id,
       name: String(one.name),
-      permissions: (one.$permissions ?? []) as string[],
+      permissions: textsOf(one.$permissions),
       createdAt: String(one.$createdAt),
       updatedAt: String(one.$updatedAt),
       size: Number(one.sizeOriginal),

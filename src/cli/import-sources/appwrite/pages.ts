@@ -1,4 +1,5 @@
-import { type ApiClient, ApiError, type Json } from './client.js';
+import { type ApiClient, ApiError, foreignAnswer, type Json } from './client.js';
+import { scopeOf } from './scopes.js';
 
 type Queries = NonNullable<Parameters<ApiClient['get']>[1]>;
 
@@ -7,7 +8,28 @@ const [firstLimit, longestLimit] = [50, 200];
 /** Characters of an answer above which pages get shorter, and below which they get longer. */
 const [manyCharacters, fewCharacters] = [4_000_000, 1_000_000];
 
-/** Reads a list of the API in pages. `member` is its name in the answer. Throws ApiError and CommandError. */
+/** A list ended early, so only a part of it was read. */
+export class BrokenList extends Error {
+  constructor(path: string, entries: number, problem: string) {
+    super(`The list ${path} was not read to its end, only ${entries} entries: ${problem} Run the import again.`);
+    this.name = 'BrokenList';
+  }
+}
+
+/** Stands for an entry that is no record with an id. */
+const malformed: Json = {};
+
+/** Why an entry cannot be imported; undefined for a record. */
+export function problemOf(entry: Json): string | undefined {
+  return typeof entry.$id === 'string' && entry.$id !== ''
+    ? undefined
+    : 'The source sends an entry that is no record with an $id.';
+}
+
+/**
+ * Reads a list of the API in pages. `member` is its name in the answer. Throws ApiError for a list that the source refuses, BrokenList for one
+ * that ends early, and CommandError.
+ */
 export async function* pagesOf(
   client: ApiClient,
   path: string,
@@ -15,23 +37,18 @@ export async function* pagesOf(
   queries: Queries = [],
 ): AsyncGenerator<readonly Json[]> {
   let limit = firstLimit;
+  let total = 0;
   /** Ids of the last page, newest first. A cursor that was deleted concurrently is replaced by the one before it. */
   let cursors: string[] = [];
   for (;;) {
     const [after] = cursors;
     const cursor = after === undefined ? [] : [{ method: 'cursorAfter', values: [after] }];
-    let entries: readonly Json[];
+    let page: Json[];
+    const asked = limit;
     try {
-      const { body, characters } = await client.get(path, [
-        ...queries,
-        { method: 'limit', values: [limit] },
-        ...cursor,
-      ]);
-      entries = Array.isArray(body[member]) ? (body[member] as Json[]) : [];
-      if (entries.length < limit) {
-        if (entries.length > 0) yield entries;
-        return;
-      }
+      const given = [...queries, { method: 'limit', values: [limit] }, ...cursor];
+      const { body, characters } = await client.get(path, given, { list: member });
+      page = (body[member] as unknown[]).map(recordOf);
       if (characters > manyCharacters) limit = Math.max(1, Math.floor(limit / 2));
       else if (characters < fewCharacters) limit = Math.min(longestLimit, limit * 2);
     } catch (error) {
@@ -41,13 +58,24 @@ export async function* pagesOf(
         continue;
       }
       const isTooLarge = ['general_query_limit_exceeded', 'general_answer_too_large'].includes(error.type);
-      if (!isTooLarge || limit === 1) throw error;
+      if (!isTooLarge || limit === 1)
+        throw total > 0 || error.type === foreignAnswer ? new BrokenList(path, total, error.message) : error;
       limit = Math.ceil(limit / 4);
       continue;
     }
-    yield entries;
-    cursors = entries.map(({ $id }) => String($id)).reverse();
+    const ids = page.flatMap((one) => (problemOf(one) === undefined ? [String(one.$id)] : []));
+    if (ids.some((id) => cursors.includes(id)))
+      throw new BrokenList(path, total, 'The source sends the same entries again for the next page.');
+    if (page.length > 0) yield page;
+    total += page.length;
+    if (page.length < asked) return;
+    if (ids.length === 0) throw new BrokenList(path, total, 'A page has no record with an $id.');
+    cursors = ids.reverse();
   }
+}
+
+function recordOf(entry: unknown): Json {
+  return typeof entry === 'object' && entry !== null && !Array.isArray(entry) ? (entry as Json) : malformed;
 }
 
 /** The entries of all pages. */
@@ -55,11 +83,11 @@ export async function* listEntries(...list: Parameters<typeof pagesOf>): AsyncGe
   for await (const page of pagesOf(...list)) yield* page;
 }
 
-/** Why a list cannot be read, for callers that go on without it; undefined for errors that end the import. */
-export function whyUnlisted(error: unknown): string | undefined {
+/** Why a list cannot be read, for callers that go on without it; undefined for errors that end the import, and for broken lists. */
+export function whyUnlisted(error: unknown, path: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   if (error.status === 401 || error.status === 403)
-    return 'The key may not read this. Add the scope to the key and run the import again.';
+    return `The key may not read this. Add the scope ${scopeOf(path)} to the key, and run the import again.`;
   if (isMissing(error)) return 'This version of the source has no API for it.';
   return `The source refuses to list it: ${error.message}`;
 }

@@ -2,9 +2,10 @@ import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import { attributeTypes, typeNames } from '#src/features/index.js';
 import { fromAppwriteFile } from '../../project-file/appwrite.js';
 import type { ProjectFile } from '../../project-file/file.js';
-import type { Unsupported } from '../source.js';
+import type { ImportSource, Unsupported } from '../source.js';
 import type { ApiClient, Json } from './client.js';
-import { listEntries, whyUnlisted } from './pages.js';
+import { eventsOf } from './events.js';
+import { BrokenList, listEntries, problemOf, whyUnlisted } from './pages.js';
 
 /** A collection of the source, and how to read its documents. */
 export interface SourceCollection {
@@ -24,6 +25,14 @@ interface SourceSchema {
   readonly schema: ProjectFile;
   /** By `databaseId/collectionId`. */
   readonly collections: ReadonlyMap<string, SourceCollection>;
+  readonly unread: Remarks['unread'];
+  readonly teamTimes: ReadonlyMap<string, string>;
+}
+
+/** Parts that are not imported, and parts that could not be read. */
+interface Remarks {
+  readonly left: Unsupported[];
+  readonly unread: NonNullable<ImportSource['unreadSchema']>[number][];
 }
 
 /** Reads a list, or reports why it cannot be read. */
@@ -32,23 +41,29 @@ async function listOf(
   path: string,
   member: string,
   kind: string,
-  left: Unsupported[],
+  { left, unread }: Remarks,
 ): Promise<Json[]> {
+  const entries: Json[] = [];
   try {
-    const entries: Json[] = [];
-    for await (const entry of listEntries(client, path, member)) entries.push(entry);
-    return entries;
+    for await (const entry of listEntries(client, path, member)) {
+      const problem = problemOf(entry);
+      if (problem === undefined) entries.push(entry);
+      else unread.push({ kind: member, id: path, problem });
+    }
   } catch (error) {
-    const reason = whyUnlisted(error);
-    if (reason === undefined) throw error;
-    left.push({ kind, count: 0, reason });
-    return [];
+    const reason = whyUnlisted(error, path);
+    if (error instanceof BrokenList)
+      unread.push({ kind: member, id: path, problem: error.message, type: 'source_incomplete' });
+    else if (reason === undefined) throw error;
+    else left.push({ kind, count: 0, reason });
   }
+  return entries;
 }
 
 /** Reads teams, databases, collections, buckets and webhooks. Adds what cannot be imported to `left`. */
 export async function readSchema(client: ApiClient, projectId: string, left: Unsupported[]): Promise<SourceSchema> {
-  const teams = await listOf(client, '/teams', 'teams', 'teams', left);
+  const remarks: Remarks = { left, unread: [] };
+  const teams = await listOf(client, '/teams', 'teams', 'teams', remarks);
   const withPrefs = teams.filter(({ prefs }) => Object.keys(prefs ?? {}).length > 0).length;
   if (withPrefs > 0)
     left.push({
@@ -56,16 +71,16 @@ export async function readSchema(client: ApiClient, projectId: string, left: Uns
       count: withPrefs,
       reason: 'Teams are imported without them. Set them with PUT /teams/{id}/prefs.',
     });
-  const { databases, tablesDB } = await readDatabases(client, left);
+  const { databases, tablesDB } = await readDatabases(client, remarks);
   const collections: Json[] = [];
   const tables: Json[] = [];
   for (const { $id } of databases)
     collections.push(
-      ...(await listOf(client, `/databases/${$id}/collections`, 'collections', `collections of ${$id}`, left)),
+      ...(await listOf(client, `/databases/${$id}/collections`, 'collections', `collections of ${$id}`, remarks)),
     );
   for (const { $id } of tablesDB)
-    tables.push(...(await listOf(client, `/tablesdb/${$id}/tables`, 'tables', `tables of ${$id}`, left)));
-  const buckets = await listOf(client, '/storage/buckets', 'buckets', 'buckets', left);
+    tables.push(...(await listOf(client, `/tablesdb/${$id}/tables`, 'tables', `tables of ${$id}`, remarks)));
+  const buckets = await listOf(client, '/storage/buckets', 'buckets', 'buckets', remarks);
   const content = { projectId, teams, databases, tablesDB, collections, tables, buckets };
   const { file } = fromAppwriteFile(content);
   const found = new Map<string, SourceCollection>();
@@ -75,17 +90,19 @@ export async function readSchema(client: ApiClient, projectId: string, left: Uns
   ] as const)
     for (const one of list) found.set(`${one.databaseId}/${one.$id}`, sourceCollection(one, isTable));
   return {
-    schema: { ...withKnownTypes(file, found, left), webhooks: await readWebhooks(client, left) },
+    schema: { ...withKnownTypes(file, found, left), webhooks: await readWebhooks(client, remarks) },
     collections: found,
+    unread: remarks.unread,
+    teamTimes: new Map(teams.map(({ $id, $createdAt }) => [String($id), String($createdAt)])),
   };
 }
 
 /** Appwrite 1.8 and later list databases of the newer API separately; svc lists all of them under both names. */
-async function readDatabases(client: ApiClient, left: Unsupported[]) {
-  const databases = await listOf(client, '/databases', 'databases', 'databases', left);
+async function readDatabases(client: ApiClient, remarks: Remarks) {
+  const databases = await listOf(client, '/databases', 'databases', 'databases', remarks);
   const isTables = ({ type }: Json) => type === 'tablesdb';
   const known = new Set(databases.map(({ $id }) => $id));
-  const newer = await listOf(client, '/tablesdb', 'databases', '', []);
+  const newer = await listOf(client, '/tablesdb', 'databases', '', { ...remarks, left: [] });
   const tablesDB = [...databases.filter(isTables), ...newer.filter(({ $id }) => !known.has($id))];
   return { databases: databases.filter((one) => !isTables(one)), tablesDB };
 }
@@ -146,17 +163,28 @@ function withKnownTypes(
   return { ...file, databases };
 }
 
-async function readWebhooks(client: ApiClient, left: Unsupported[]): Promise<ProjectFile['webhooks']> {
+async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<ProjectFile['webhooks']> {
   const known: readonly string[] = [everyEvent, ...subscribableEvents];
-  const found = await listOf(client, '/webhooks', 'webhooks', 'webhooks', left);
+  const found = await listOf(client, '/webhooks', 'webhooks', 'webhooks', remarks);
+  const { left } = remarks;
   const webhooks = found.map((one) => {
-    const events = ((one.events ?? []) as string[]).filter((event) => known.includes(event));
+    const events = (Array.isArray(one.events) ? one.events.map(String) : []).flatMap((event) => {
+      if (known.includes(event)) return event;
+      const { events: ours, isWider } = eventsOf(event);
+      if (!isWider) return ours;
+      left.push({
+        kind: `event of webhook ${one.$id}`,
+        count: 1,
+        reason: `${event} has no counterpart for single ids. ${ours.join(', ')} would also send those of all others; add it with svc webhook update --events if the receiver may get them.`,
+      });
+      return [];
+    });
     const authUsername = String(one.authUsername ?? one.httpUser ?? '');
     return {
       $id: String(one.$id),
       name: String(one.name),
       url: String(one.url),
-      events,
+      events: [...new Set(events)],
       enabled: one.enabled !== false,
       tls: (one.tls ?? one.security) !== false,
       ...(authUsername === '' ? {} : { authUsername }),
@@ -176,5 +204,14 @@ async function readWebhooks(client: ApiClient, left: Unsupported[]): Promise<Pro
       count: protectedOnes,
       reason: 'The API does not show them. Set them with svc webhook update.',
     });
-  return webhooks.filter(({ events }) => events.length > 0);
+  const kept = webhooks.filter(({ events }) => events.length > 0);
+  const active = kept.filter(({ enabled }) => enabled).length;
+  if (active > 0)
+    left.push({
+      kind: 'switched-on webhooks',
+      count: active,
+      reason:
+        'Webhooks arrive switched off, so that receivers get nothing of the import and no event from both sides. Switch them on at the switch-over: svc webhook update ID --enabled on.',
+    });
+  return kept;
 }

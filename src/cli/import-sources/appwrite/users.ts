@@ -1,7 +1,7 @@
 import { appwriteUser, type UserRecordOfFile } from '../../user-records/index.js';
 import type { Unsupported } from '../source.js';
-import type { ApiClient, Json } from './client.js';
-import { listEntries, pagesOf, whyUnlisted } from './pages.js';
+import { type ApiClient, ApiError, foreignAnswer, type Json } from './client.js';
+import { BrokenList, listEntries, pagesOf, problemOf, whyUnlisted } from './pages.js';
 
 /** Lengths of SHA hashes in hexadecimal. The API of Appwrite does not name the version. */
 const shaVersions: Readonly<Record<number, string>> = {
@@ -32,6 +32,11 @@ export async function* readAppwriteUsers(
     const identities = hasIdentities ? await identitiesOf(client, page) : new Map();
     for (const row of page) {
       line += 1;
+      const problem = problemOf(row);
+      if (problem !== undefined) {
+        yield { line, bytes: 0, problem };
+        continue;
+      }
       if (row.mfa === true && row.totp === undefined) hidden.secondFactors += 1;
       const user = appwriteUser({
         ...row,
@@ -39,7 +44,7 @@ export async function* readAppwriteUsers(
         prefs: Array.isArray(row.prefs) ? {} : row.prefs,
         identities: identities.get(row.$id) ?? [],
       });
-      if (typeof user === 'string') yield { line, bytes: 0, problem: `${row.$id}: ${user}` };
+      if (typeof user === 'string') yield { line, bytes: 0, id: String(row.$id), problem: user };
       else yield { line, bytes: 0, user };
     }
   }
@@ -48,10 +53,11 @@ export async function* readAppwriteUsers(
 /** True if there are entries. Adds a refusal to `left`. */
 async function isReadable(client: ApiClient, path: string, kind: string, left: Unsupported[]): Promise<boolean> {
   try {
-    const { body } = await client.get(path, [{ method: 'limit', values: [1] }]);
+    const { body } = await client.get(path, [{ method: 'limit', values: [1] }], { list: kind });
     return Number(body.total) > 0;
   } catch (error) {
-    const reason = whyUnlisted(error);
+    if (error instanceof ApiError && error.type === foreignAnswer) throw new BrokenList(path, 0, error.message);
+    const reason = whyUnlisted(error, path);
     if (reason === undefined) throw error;
     left.push({ kind, count: 0, reason });
     return false;
@@ -64,7 +70,9 @@ const idsOfQuery = 100;
 async function identitiesOf(client: ApiClient, users: readonly Json[]): Promise<Map<unknown, Json[]>> {
   const found = new Map<unknown, Json[]>();
   for (let at = 0; at < users.length; at += idsOfQuery) {
-    const values = users.slice(at, at + idsOfQuery).map(({ $id }) => $id);
+    const known = users.filter((one) => problemOf(one) === undefined);
+    const values = known.slice(at, at + idsOfQuery).map(({ $id }) => $id);
+    if (values.length === 0) break;
     const query = { method: 'equal', attribute: 'userId', values };
     for await (const identity of listEntries(client, '/users/identities', 'identities', [query]))
       found.set(identity.userId, [...(found.get(identity.userId) ?? []), identity]);

@@ -58,7 +58,7 @@ export function ruleAccess(
   const [list, view, create, update, remove] = ruleNames.map((rule) => {
     const mapped = mappedRule(collection[rule], context);
     for (const part of mapped.left)
-      unsupported.add('rule', `${name}.${rule}: no permission expresses ${part}. It grants nothing here.`);
+      unsupported.add('rule', `${name}.${rule}: no permission expresses ${part}. This part grants nothing here.`);
     return mapped.grants;
   }) as [readonly Grant[], readonly Grant[], readonly Grant[], readonly Grant[], readonly Grant[]];
   const read = inBoth(list, view);

@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ForeignRow, type ForeignSqlite, openForeignSqlite } from '#src/platform/foreign-databases/index.js';
 import { CommandError, usageError } from '../../terminal/exit.js';
 import { objectOf } from '../../user-records/index.js';
+import { foundAt } from '../found.js';
 import { itemPermissions } from '../grants.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList, type UnsupportedList } from '../unsupported-list.js';
@@ -24,7 +24,7 @@ interface Target {
 /** Opens the directory `pb_data` of PocketBase, which may be running. Throws CommandError. */
 export async function openPocketBase(directory: string, target: Target): Promise<ImportSource> {
   const file = join(directory, 'data.db');
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+  if (foundAt(file)?.isFile() !== true)
     throw new CommandError(
       'notFound',
       'file_not_found',

@@ -53,7 +53,7 @@ export async function* pocketBaseUsers(
         ...(isAllowed(row) ? {} : { status: false }),
       });
       yield typeof user === 'string'
-        ? { line, bytes: 0, problem: `${source.name} ${id}: ${user}` }
+        ? { line, bytes: 0, id, problem: `${source.name}: ${user}` }
         : { line, bytes: 0, user };
     }
   }

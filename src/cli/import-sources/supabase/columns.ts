@@ -33,6 +33,21 @@ export function mappedColumn(
   };
 }
 
+/**
+ * The value of a constant default, such as `'open'::text`, `-1` or `true`; undefined for no default, and InvalidText for others, such as
+ * `now()`.
+ */
+export function constantDefault({ defaultText, type }: Column, parse: (text: string) => unknown): unknown {
+  if (defaultText === undefined || /^NULL\b/i.test(defaultText)) return undefined;
+  const unknown = new InvalidText(`has the default ${defaultText}`);
+  if (type.endsWith('[]')) return unknown;
+  const [, quoted, plain] =
+    /^(?:'((?:[^']|'')*)'|\(?(-?\d+(?:\.\d+)?)\)?|true|false)(?:::[\w\s".()]+)?$/.exec(defaultText) ?? [];
+  const word = /^(true|false)$/.exec(defaultText)?.[1];
+  const text = quoted?.replaceAll("''", "'") ?? plain ?? word;
+  return text === undefined ? unknown : parse(text);
+}
+
 /** True for columns that become `$createdAt` and `$updatedAt`. */
 export function isTimeColumn({ name, type }: Column): boolean {
   return (name === 'created_at' || name === 'updated_at') && type.startsWith('timestamp');

@@ -1,5 +1,6 @@
 import { type ForeignPostgres, type ForeignRow, openForeignPostgres } from '#src/platform/foreign-databases/index.js';
 import { CommandError } from '../../terminal/exit.js';
+import { idPattern } from '../keys.js';
 import {
   ownSchemas,
   type Policy,
@@ -78,16 +79,22 @@ function rowsOfBatch({ columns }: SourceTable): number {
 
 async function measure(database: ForeignPostgres, table: SourceTable): Promise<void> {
   if (table.columns.length === 0) return;
-  const sums = table.columns.map(({ name }, at) => `max(length(${quotedColumn(name)}::text)) AS c${at}`);
+  const sums = table.columns.flatMap(({ name }, at) => [
+    `max(length(${quotedColumn(name)}::text)) AS c${at}`,
+    `bool_or(${quotedColumn(name)}::text !~ '${idPattern}') AS i${at}`,
+  ]);
   const [row] = await database.all(`SELECT ${sums.join(', ')} FROM ${quotedTable(table)}`);
-  for (const [at, column] of table.columns.entries()) column.longest = Number(row?.[`c${at}`] ?? 0);
+  for (const [at, column] of table.columns.entries()) {
+    column.longest = Number(row?.[`c${at}`] ?? 0);
+    column.hasOtherThanIds = row?.[`i${at}`] === 't';
+  }
 }
 
 async function readTables(database: ForeignPostgres, schemas: readonly string[]): Promise<SourceTable[]> {
   const tables = await database.all(
     `SELECT c.oid, n.nspname AS schema, c.relname AS name, c.relrowsecurity AS security
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind = 'r' AND n.nspname = ANY($1) AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname, c.relname`,
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = ANY($1) AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname, c.relname`,
     [schemas],
   );
   const clients = await database.all(
@@ -97,8 +104,9 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
   for (const { oid, schema, name, security } of tables) {
     const columns = await database.all(
       `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, attnotnull AS required, atthasdef AS value,
+        pg_get_expr(d.adbin, d.adrelid) AS expression,
         attidentity AS identity, attgenerated AS generated
-      FROM pg_catalog.pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+      FROM pg_catalog.pg_attribute LEFT JOIN pg_catalog.pg_attrdef d ON adrelid = attrelid AND adnum = attnum WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
       [oid],
     );
     const constraints = await database.all(
@@ -125,13 +133,16 @@ async function readTables(database: ForeignPostgres, schemas: readonly string[])
           type: String(column.type).replace(/^pg_catalog\./, ''),
           notNull: column.required === 't',
           hasDefault: column.value === 't' || column.identity !== '',
+          defaultText: typeof column.expression === 'string' ? column.expression : undefined,
           longest: 0,
+          hasOtherThanIds: false,
         })),
       generated: columns.filter(({ generated }) => generated !== '').map((column) => String(column.name)),
       constraints: constraints.map(({ text }) => String(text)),
       indexes: indexes.map(({ text }) => String(text)),
       policies: policies.map(policyOf),
       rowSecurity: security === 't',
+      partitions: [],
       privileges: { anon: new Set(), authenticated: new Set() },
     };
     for (const role of ['anon', 'authenticated'] as const) {

@@ -7,8 +7,12 @@ export interface Column {
   readonly type: string;
   readonly notNull: boolean;
   readonly hasDefault: boolean;
+  /** The expression of the default, such as `'open'::text`. */
+  readonly defaultText?: string | undefined;
   /** Characters of the longest value. */
   longest: number;
+  /** True if a value cannot be an id. */
+  hasOtherThanIds: boolean;
 }
 
 /** A policy of row level security. */
@@ -26,7 +30,7 @@ export type ClientRole = 'anon' | 'authenticated';
 /** A command that needs a privilege. */
 export type TableCommand = 'select' | 'insert' | 'update' | 'delete';
 
-/** An ordinary table. */
+/** A table: an ordinary one, or a partitioned one with the rows of its partitions. */
 export interface SourceTable {
   readonly schema: string;
   readonly name: string;
@@ -39,6 +43,8 @@ export interface SourceTable {
   readonly indexes: string[];
   readonly policies: Policy[];
   rowSecurity: boolean;
+  /** Names of the partitions that have its rows. */
+  readonly partitions: string[];
   readonly privileges: Record<ClientRole, Set<TableCommand>>;
 }
 

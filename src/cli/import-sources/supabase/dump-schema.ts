@@ -1,4 +1,13 @@
-import { type ClientRole, type Policy, type SourceTable, type TableCommand, tableCommands, tableName } from './data.js';
+import {
+  type ClientRole,
+  type Column,
+  ownSchemas,
+  type Policy,
+  type SourceTable,
+  type TableCommand,
+  tableCommands,
+  tableName,
+} from './data.js';
 
 /** The beginning of the rows of a table. */
 interface CopyStart {
@@ -7,12 +16,17 @@ interface CopyStart {
 }
 
 /** Reads the statements of a dump line by line. */
-interface SchemaReader {
+export interface SchemaReader {
+  readonly schemas: readonly string[];
   /** Adds a line outside of rows. Returns the table and its columns if rows follow. */
   add(line: string): CopyStart | undefined;
+  /** True within a text or the body of a function. */
+  isQuoted(): boolean;
   tableOf(name: string): SourceTable | undefined;
   tables(): readonly SourceTable[];
   enums(): ReadonlyMap<string, readonly string[]>;
+  /** Tables with rows whose columns were not defined before them. */
+  tableless(): readonly string[];
   hasInserts(): boolean;
   hasPrivileges(): boolean;
 }
@@ -21,7 +35,10 @@ const name = String.raw`(?:"(?:[^"]|"")+"|[\w$]+)`;
 const qualified = `(${name})\\.(${name})`;
 const forms = {
   copy: new RegExp(`^COPY ${qualified} \\((.*)\\) FROM stdin;$`),
-  table: new RegExp(`^CREATE (?:UNLOGGED )?TABLE ${qualified} \\(\\n([\\s\\S]*)\\n\\)[^()]*;$`),
+  table: new RegExp(
+    `^CREATE (?:UNLOGGED )?TABLE ${qualified} \\(\\n([\\s\\S]*)\\n\\)(?:[^()]*|\\s+PARTITION BY [\\s\\S]*);$`,
+  ),
+  partition: new RegExp(`^ALTER TABLE (?:ONLY )?${qualified} ATTACH PARTITION ${qualified} `),
   enum: new RegExp(`^CREATE TYPE ${qualified} AS ENUM \\(([\\s\\S]*)\\);$`),
   constraint: new RegExp(
     `^ALTER TABLE (?:ONLY )?${qualified}\\s+ADD CONSTRAINT ${name} ((?:PRIMARY KEY|UNIQUE|FOREIGN KEY)[\\s\\S]*);$`,
@@ -38,11 +55,19 @@ const forms = {
 
 /** Creates a reader for tables of some schemas. */
 export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
-  const state: SchemaState = { schemas, tables: new Map(), enums: new Map(), inserts: false, privileges: false };
+  const state: SchemaState = {
+    schemas,
+    tables: new Map(),
+    enums: new Map(),
+    tableless: [],
+    inserts: false,
+    privileges: false,
+  };
   const { tables, enums } = state;
   let statement = '';
   let quote: string | undefined;
   return {
+    schemas: [...schemas],
     add: (line) => {
       if (statement === '' && (line === '' || line.startsWith('--') || line.startsWith('\\'))) return undefined;
       statement += statement === '' ? line : `\n${line}`;
@@ -52,15 +77,19 @@ export function createSchemaReader(schemas: ReadonlySet<string>): SchemaReader {
       statement = '';
       return takeStatement(state, sql);
     },
+    isQuoted: () => quote !== undefined,
     tableOf: (one) => tables.get(one),
     tables: () => {
       for (const table of tables.values()) {
         table.policies.sort((one, other) => (one.name < other.name ? -1 : 1));
         table.indexes.sort();
       }
-      return [...tables.values()].sort((one, other) => (tableName(one) < tableName(other) ? -1 : 1));
+      const partitions = new Set([...tables.values()].flatMap((table) => table.partitions));
+      const own = [...tables.values()].filter((table) => !partitions.has(tableName(table)));
+      return own.sort((one, other) => (tableName(one) < tableName(other) ? -1 : 1));
     },
     enums: () => enums,
+    tableless: () => state.tableless,
     hasInserts: () => state.inserts,
     hasPrivileges: () => state.privileges,
   };
@@ -71,8 +100,32 @@ interface SchemaState {
   readonly schemas: ReadonlySet<string>;
   readonly tables: Map<string, SourceTable>;
   readonly enums: Map<string, readonly string[]>;
+  readonly tableless: string[];
   inserts: boolean;
   privileges: boolean;
+}
+
+const textColumn: Omit<Column, 'name'> = {
+  type: 'text',
+  notNull: false,
+  hasDefault: false,
+  longest: 0,
+  hasOtherThanIds: false,
+};
+
+function emptyTable(schema: string, name: string): SourceTable {
+  return {
+    schema,
+    name,
+    columns: [],
+    generated: [],
+    constraints: [],
+    indexes: [],
+    policies: [],
+    rowSecurity: false,
+    partitions: [],
+    privileges: { anon: new Set(), authenticated: new Set() },
+  };
 }
 
 /** Adds a statement. Returns the table and its columns if rows follow. */
@@ -82,6 +135,14 @@ function takeStatement(state: SchemaState, sql: string): CopyStart | undefined {
   const copy = forms.copy.exec(sql);
   if (copy) {
     const [, schema = '', table = '', columns = ''] = copy;
+    if (named(schema, table) === undefined && schemas.has(plain(schema))) {
+      // The dumps of Supabase's command line have the rows of its own schemas without their tables.
+      if (ownSchemas.some((own) => own === plain(schema))) {
+        const made = emptyTable(plain(schema), plain(table));
+        made.columns.push(...namesOf(columns).map((column) => ({ ...textColumn, name: column })));
+        tables.set(tableName(made), made);
+      } else state.tableless.push(tableName({ schema: plain(schema), name: plain(table) }));
+    }
     return { table: tableName({ schema: plain(schema), name: plain(table) }), columns: namesOf(columns) };
   }
   const insert = forms.insert.exec(sql);
@@ -98,6 +159,11 @@ function takeStatement(state: SchemaState, sql: string): CopyStart | undefined {
     const at = columns?.findIndex((column) => column.name === plain(identity[3] ?? '')) ?? -1;
     const column = columns?.[at];
     if (column !== undefined) columns?.splice(at, 1, { ...column, hasDefault: true });
+  }
+  const attached = forms.partition.exec(sql);
+  if (attached) {
+    const [, schema = '', table = '', ofSchema = '', partition = ''] = attached;
+    named(schema, table)?.partitions.push(tableName({ schema: plain(ofSchema), name: plain(partition) }));
   }
   const security = forms.security.exec(sql);
   const secured = security && named(security[1], security[2]);
@@ -166,17 +232,7 @@ const columnForm = new RegExp(
 function tableStatement(sql: string): SourceTable | undefined {
   const [, schema = '', table = '', body = ''] = forms.table.exec(sql) ?? [];
   if (table === '') return undefined;
-  const made: SourceTable = {
-    schema: plain(schema),
-    name: plain(table),
-    columns: [],
-    generated: [],
-    constraints: [],
-    indexes: [],
-    policies: [],
-    rowSecurity: false,
-    privileges: { anon: new Set(), authenticated: new Set() },
-  };
+  const made = emptyTable(plain(schema), plain(table));
   // pg_dump prints each column in a line of its own, with four spaces before it.
   for (const line of body.split(/,?\n {4}(?! )/).flatMap((one) => one.replace(/^ {4}/, '').replace(/,$/, ''))) {
     const [, column = '', type = '', rest = ''] = columnForm.exec(line) ?? [];
@@ -188,7 +244,9 @@ function tableStatement(sql: string): SourceTable | undefined {
         type: type.replace(/^pg_catalog\./, ''),
         notNull: / NOT NULL\b/.test(rest),
         hasDefault: / (DEFAULT|GENERATED)\b/.test(rest),
+        defaultText: / DEFAULT (.*?)(?: NOT NULL| CONSTRAINT .*)?$/s.exec(rest)?.[1],
         longest: 0,
+        hasOtherThanIds: false,
       });
   }
   return made;

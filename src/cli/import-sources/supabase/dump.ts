@@ -2,10 +2,13 @@ import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { openScratch, type Scratch } from '#src/platform/foreign-databases/index.js';
 import { usageError } from '../../terminal/exit.js';
 import { objectsOf } from '../../user-records/index.js';
+import { idPattern } from '../keys.js';
 import { ownSchemas, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
+import { createEndCheck } from './dump-end.js';
 import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
-import { createSchemaReader } from './dump-schema.js';
+import { createSchemaReader, type SchemaReader } from './dump-schema.js';
 
+const idForm = new RegExp(idPattern);
 /** Most rows of a batch, and about their bytes. */
 const batch = { rows: 200, bytes: 8_388_608 } as const;
 
@@ -19,8 +22,8 @@ interface Copied {
 /** Opens a dump of `pg_dump` in plain format. Throws CommandError. */
 export async function dumpedData(file: string, schema: string): Promise<SupabaseData> {
   await requirePlainDump(file);
-  const wanted = new Set([schema, ...ownSchemas]);
-  const reader = createSchemaReader(wanted);
+  const reader = createSchemaReader(new Set([schema, ...ownSchemas]));
+  const end = createEndCheck();
   const copies = new Map<string, Copied>();
   let current: { table: SourceTable | undefined; columns: readonly string[] } | undefined;
   for await (const { bytes, offset } of dumpLines(file)) {
@@ -30,6 +33,7 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
       continue;
     }
     const line = bytes.toString('utf8').replace(/\r$/, '');
+    end.add(line, reader.isQuoted());
     const copy = reader.add(line);
     if (copy === undefined) continue;
     const table = reader.tableOf(copy.table);
@@ -37,23 +41,20 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
     if (table !== undefined) copies.set(copy.table, { columns: copy.columns, offset: offset + bytes.length + 1 });
   }
   const tables = reader.tables();
-  if (tables.length === 0)
-    throw usageError(
-      `${file} has no tables of the schemas ${[...wanted].join(', ')}.`,
-      'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
-    );
-  if (reader.hasInserts())
-    throw usageError(
-      `${file} has rows as INSERT statements.`,
-      'make it with COPY: pg_dump -f dump.sql without --inserts',
-    );
+  requireWhole(file, reader, current === undefined ? end.problem() : 'It ends within the rows of a table.');
   const remarks: string[] = [];
   if (!reader.hasPrivileges()) {
     remarks.push('The dump has no privileges (--no-privileges). Policies were read as if clients had the usual ones.');
     for (const { privileges } of tables)
       for (const role of ['anon', 'authenticated'] as const) for (const one of tableCommands) privileges[role].add(one);
   }
-  const rows = (table: SourceTable) => copiedRows(file, copies.get(tableName(table)));
+  /** The rows of a table and of its partitions. */
+  const rowsNamed = async function* (name: string): ReturnType<typeof copiedRows> {
+    yield* copiedRows(file, copies.get(name));
+    for (const partition of reader.tableOf(name)?.partitions ?? []) yield* rowsNamed(partition);
+  };
+  const rows = (table: SourceTable) => rowsNamed(tableName(table));
+  for (const table of tables) measurePartitions(table, reader.tableOf);
   const scratches: Scratch[] = [];
   return {
     tables,
@@ -65,6 +66,34 @@ export async function dumpedData(file: string, schema: string): Promise<Supabase
       for (const scratch of scratches) await scratch.close();
     },
   };
+}
+
+/**
+ * Throws CommandError for a file without tables or with rows in another form, and for a problem of its end: policies, privileges and rows come
+ * late in a dump, and some of them only take rights away.
+ */
+function requireWhole(file: string, reader: SchemaReader, problem: string | undefined): void {
+  if (reader.tables().length === 0)
+    throw usageError(
+      `${file} has no tables of the schemas ${reader.schemas.join(', ')}.`,
+      'make it with pg_dump -f dump.sql, without --data-only and --schema-only',
+    );
+  const [tableless] = reader.tableless();
+  if (tableless !== undefined)
+    throw usageError(
+      `${file} has rows of ${tableless} without its CREATE TABLE before them.`,
+      'write the schema into the file before the rows: supabase db dump, then supabase db dump --data-only --use-copy',
+    );
+  if (reader.hasInserts())
+    throw usageError(
+      `${file} has rows as INSERT statements.`,
+      'make it with COPY: pg_dump -f dump.sql without --inserts',
+    );
+  if (problem !== undefined)
+    throw usageError(
+      `${file} is not whole. ${problem}`,
+      'make it again: pg_dump -f dump.sql; check the space on the disk',
+    );
 }
 
 /** Reads the users with their identities and second factors, which are elsewhere in the dump. */
@@ -92,13 +121,29 @@ function isEnd(bytes: Buffer): boolean {
   return bytes[0] === 92 && bytes[1] === 46 && (bytes.length === 2 || (bytes.length === 3 && bytes[2] === 13));
 }
 
-/** Notes the longest values of a row. */
+/** Adds the measurements of the partitions to a table. */
+function measurePartitions(table: SourceTable, tableOf: (name: string) => SourceTable | undefined): void {
+  for (const name of table.partitions) {
+    const partition = tableOf(name);
+    if (partition === undefined) continue;
+    measurePartitions(partition, tableOf);
+    for (const column of table.columns) {
+      const found = partition.columns.find((one) => one.name === column.name);
+      column.longest = Math.max(column.longest, found?.longest ?? 0);
+      column.hasOtherThanIds ||= found?.hasOtherThanIds ?? false;
+    }
+  }
+}
+
+/** Notes the longest values of a row, and values that cannot be ids. */
 function measure(table: SourceTable, columns: readonly string[], bytes: Buffer): void {
   const values = copiedValues(bytes.toString('utf8'));
   for (const [at, name] of columns.entries()) {
     const column = table.columns.find((one) => one.name === name);
     const value = values[at];
-    if (column !== undefined && value && value.length > column.longest) column.longest = [...value].length;
+    if (column === undefined || value === null || value === undefined) continue;
+    if (value.length > column.longest) column.longest = [...value].length;
+    column.hasOtherThanIds ||= !idForm.test(value);
   }
 }
 

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
 import { CommandError, usageError } from '../../terminal/exit.js';
+import { foundAt } from '../found.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList } from '../unsupported-list.js';
 import { connectedData } from './connection.js';
-import type { SupabaseData } from './data.js';
+import { type SupabaseData, tableName } from './data.js';
 import { dumpedData } from './dump.js';
 import { openStorage } from './storage.js';
 import { importedTables } from './tables.js';
@@ -23,7 +23,7 @@ interface Target {
 
 /** Opens a dump in plain format, or a database at a URL `postgres://…`. Throws CommandError. */
 export async function openSupabase(from: string, target: Target): Promise<ImportSource> {
-  if (target.storage !== undefined && statSync(target.storage, { throwIfNoEntry: false })?.isDirectory() !== true)
+  if (target.storage !== undefined && foundAt(target.storage)?.isDirectory() !== true)
     throw new CommandError(
       'notFound',
       'file_not_found',
@@ -41,7 +41,7 @@ export async function openSupabase(from: string, target: Target): Promise<Import
 
 async function dataOf(from: string, schema: string): Promise<SupabaseData> {
   if (isUrl(from)) return connectedData(from, schema);
-  const found = statSync(from, { throwIfNoEntry: false });
+  const found = foundAt(from);
   if (found === undefined)
     throw new CommandError(
       'notFound',
@@ -65,6 +65,8 @@ async function sourceOf(
 ): Promise<ImportSource> {
   const unsupported = createUnsupportedList();
   for (const remark of data.remarks) unsupported.add('privileges', remark);
+  if (!data.tables.some((table) => tableName(table) === 'auth.users'))
+    unsupported.add('users', 'The source has no table auth.users that can be read. pg_dump -n and -t leave it out.');
   const ofSchema = data.tables.filter((table) => table.schema === schema);
   const unknown = tables?.find((name) => !ofSchema.some((table) => table.name === name));
   if (unknown !== undefined)

@@ -61,7 +61,7 @@ function policyGrants(
   const parts = [...new Set(expressions)].map((expression) => mappedExpression(expression, clients, named));
   for (const left of new Set(parts.flatMap((part) => part.left)))
     report(
-      `policy ${JSON.stringify(policy.name)} for ${command}: no permission expresses ${left}. It grants nothing here.`,
+      `policy ${JSON.stringify(policy.name)} for ${command}: no permission expresses ${left}. This part grants nothing here.`,
     );
   return parts.map(({ grants }) => grants).reduce(inBoth);
 }

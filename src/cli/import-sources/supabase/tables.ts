@@ -7,7 +7,7 @@ import { attributeKeys, isKey } from '../keys.js';
 import type { FileCollection, SourceAttribute } from '../schema-types.js';
 import type { Read } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
-import { columnTime, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
+import { columnTime, constantDefault, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
 import { type Column, quotedColumn, type SourceTable, type SupabaseData } from './data.js';
 import { policyAccess } from './policies.js';
 
@@ -50,13 +50,15 @@ function keyColumns({ constraints }: SourceTable): string[] {
   return found === undefined ? [] : listed(found);
 }
 
-/** Id of a row: its primary key. The texts of several columns are joined. A digest replaces an invalid id. */
-function idOf(row: ForeignRow, columns: readonly string[]): string {
-  const texts = columns.map((name) => String(row[name]));
-  const [only = ''] = texts;
-  if (texts.length === 1) return only;
+/**
+ * Id of a row: the texts of its primary key, joined. A digest replaces an id that is invalid, and one that other texts could have too because
+ * they contain the separator.
+ */
+function idOf(texts: readonly string[]): string {
   const joined = texts.join('_');
-  return isKey(joined) ? joined : createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32);
+  const isClear = texts.length === 1 || !texts.some((text) => text.includes('_'));
+  if (isClear && isKey(joined)) return joined;
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32);
 }
 
 /** Maps tables of a schema to collections. Adds parts without a counterpart to the list. */
@@ -102,21 +104,16 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
   if (id !== table.name) report('name', `the collection is called ${id} here.`);
   for (const name of table.generated) report('column', `the generated column ${name} has no counterpart.`);
   const primary = keyColumns(table);
-  const relations = new Map<string, ForeignKey>();
-  for (const key of foreignKeys(table)) {
-    const [column = ''] = key.columns;
-    if (key.target === 'auth.users' && key.columns.length === 1) continue;
-    const target = targetOf(key, context);
-    if (key.columns.length === 1 && target !== undefined) relations.set(column, key);
-    else
-      report(
-        'foreign key',
-        `(${key.columns.join(', ')}) to ${key.target} has no counterpart. The values are imported.`,
-      );
-  }
+  const relations = relationsOf(table, context, report);
   const isId = (name: string) => primary.length === 1 && primary[0] === name;
+  const digested = table.columns.find((column) => isId(column.name) && column.hasOtherThanIds)?.name;
+  if (digested !== undefined)
+    report(
+      'id',
+      `values of ${digested} cannot be ids. Their documents have a digest as $id, and the value in ${digested}.`,
+    );
   const columns = table.columns.filter(
-    (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name)),
+    (column) => !isTimeColumn(column) && (!isId(column.name) || relations.has(column.name) || column.name === digested),
   );
   const keys = attributeKeys(columns.map(({ name }) => name));
   const parts = columns.map((column) =>
@@ -126,7 +123,7 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
   const access = policyAccess(table, unsupported);
   const named = new Map(parts.map(({ column, key }) => [column.name, key]));
   const systemKey = (name: string) => {
-    if (isId(name)) return '$id';
+    if (isId(name) && name !== digested) return '$id';
     const column = table.columns.find((one) => one.name === name);
     if (column === undefined || !isTimeColumn(column)) return undefined;
     return name === 'created_at' ? '$createdAt' : '$updatedAt';
@@ -150,7 +147,7 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
       indexes,
     },
     documentOf: (row, part) =>
-      documentOf(row, table, idOf(row, primary), parts, access, (name) => {
+      documentOf(row, table, idOf(primary.map((name) => String(row[name]))), parts, access, (name) => {
         // Counted in one of the two passes.
         if (part === 'values') report('number', `numbers of ${name} have more digits than a float keeps.`);
       }),
@@ -158,6 +155,23 @@ function importedTable(table: SourceTable, id: string, context: Context): Import
 }
 
 type Report = (kind: string, text: string, count?: number) => void;
+
+/** The foreign keys that become relationships, by their column. Reports the others. */
+function relationsOf(table: SourceTable, context: Context, report: Report): Map<string, ForeignKey> {
+  const relations = new Map<string, ForeignKey>();
+  for (const key of foreignKeys(table)) {
+    const [column = ''] = key.columns;
+    if (key.target === 'auth.users' && key.columns.length === 1) continue;
+    const target = targetOf(key, context);
+    if (key.columns.length === 1 && target !== undefined) relations.set(column, key);
+    else
+      report(
+        'foreign key',
+        `(${key.columns.join(', ')}) to ${key.target} has no counterpart. The values are imported.`,
+      );
+  }
+  return relations;
+}
 
 /** The attribute of a column, or the relationship if it is a foreign key. */
 function partOf(
@@ -171,11 +185,27 @@ function partOf(
   const relation = relations.get(column.name);
   if (relation === undefined) {
     const { attribute, parse } = mappedColumn(column, context.enums);
-    return { column, key, parse, attribute: { key, ...attribute } };
+    return { column, key, parse, attribute: { key, ...attribute, ...defaultOf(column, attribute, parse, report) } };
   }
   const relatedCollection = targetOf(relation, context) ?? '';
   const ends = { relatedCollection, relationType: 'manyToOne', twoWay: false, onDelete: relation.onDelete };
-  return { column, key, parse: (text) => text, attribute: { key, type: 'relationship', ...ends } };
+  return { column, key, parse: (text) => idOf([text]), attribute: { key, type: 'relationship', ...ends } };
+}
+
+/** The default of an attribute. One that is no constant is reported. */
+function defaultOf(
+  column: Column,
+  { size, required }: Omit<SourceAttribute, 'key'>,
+  parse: Part['parse'],
+  report: Report,
+): { default?: string | number | boolean } {
+  const value = constantDefault(column, parse);
+  const isLong = typeof value === 'string' && typeof size === 'number' && value.length > size;
+  if (!required && !isLong && ['string', 'number', 'boolean'].includes(typeof value))
+    return { default: value as string | number | boolean };
+  if (value !== undefined)
+    report('default', `the column ${column.name} has the default ${column.defaultText}. Clients give the value.`);
+  return {};
 }
 
 function targetOf({ target, targetColumns }: ForeignKey, { schema, withKey, ids }: Context): string | undefined {
@@ -204,7 +234,6 @@ function documentOf(
   access: Access,
   onLoss: (column: string) => void,
 ): Read<ImportedDocument> {
-  if (!isKey(id)) return { id, problem: 'The primary key is no valid id: 1 to 36 characters of A-Z a-z 0-9 . _ -.' };
   const data: Record<string, unknown> = {};
   for (const { column, key, parse } of parts) {
     const text = row[column.name];

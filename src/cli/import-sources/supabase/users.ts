@@ -12,8 +12,7 @@ export async function* supabaseUsers(
   for await (const rows of data.users())
     for (const row of rows) {
       line += 1;
-      const draft = ofSupabase({ ...row, mfa_factors: factorsOf(row, unsupported) });
-      const user = typeof draft === 'string' ? draft : checkedUser(draft);
+      const user = checkedUser(ofSupabase({ ...row, mfa_factors: factorsOf(row, unsupported) }));
       const claims = Object.keys(objectOf(row.raw_app_meta_data) ?? {}).filter(
         (name) => !['provider', 'providers'].includes(name),
       );
@@ -22,9 +21,7 @@ export async function* supabaseUsers(
           'app metadata',
           `The member ${claim} of raw_app_meta_data is not imported, because users can change their preferences. Labels are for such values: svc user update --labels.`,
         );
-      yield typeof user === 'string'
-        ? { line, bytes: 0, problem: `${String(row.id)}: ${user}` }
-        : { line, bytes: 0, user };
+      yield typeof user === 'string' ? { line, bytes: 0, id: String(row.id), problem: user } : { line, bytes: 0, user };
     }
 }
 

@@ -12,10 +12,10 @@ import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Providers } from '../providers/index.js';
 import type { Sessions } from '../sessions/index.js';
-import { type Users, userTable } from '../users/index.js';
+import { isSelfMade, type Users, userTable } from '../users/index.js';
 import { type ExportedUser, exportedPage } from './export.js';
 import type { ImportedUser } from './imported.js';
-import { differencesOf, updateUser } from './update.js';
+import { changesAccess, differencesOf, updateUser } from './update.js';
 
 export type { ExportedUser } from './export.js';
 export type { ImportedIdentity, ImportedUser } from './imported.js';
@@ -29,6 +29,8 @@ interface ImportOptions {
   readonly resume: boolean;
   /** Changes users that exist to the given state. Users without differences are skipped. */
   readonly update?: boolean;
+  /** With `update`, also changes accounts that users signed up with, but not their contacts and credentials. */
+  readonly selfMade?: boolean;
   /** Checks everything and writes nothing. */
   readonly dryRun: boolean;
 }
@@ -42,6 +44,8 @@ interface UserTransfer {
     given: readonly ImportedUser[],
     options: ImportOptions,
   ): Promise<ImportedOutcome[]>;
+  /** True if the user exists, and was made by an import, an operator or a server key. */
+  isOwn(project: Project, id: string): Promise<boolean>;
   /** Reads all users in the order of their ids, in batches. Each batch is one snapshot. */
   exported(project: Project): AsyncIterable<readonly ExportedUser[]>;
 }
@@ -60,7 +64,7 @@ export function createUserTransfer(
   { db, sql }: Pick<Runtime, 'db' | 'sql'>,
   { users, factors, identities, providers, sessions, secrets }: Omit<Deps, 'db' | 'sql'>,
 ): UserTransfer {
-  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, exported });
+  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, isOwn, exported });
 }
 
 /** Thrown to roll back a dry run. */
@@ -104,7 +108,7 @@ async function importOne(
   unit: Unit,
   project: Project,
   one: ImportedUser,
-  { resume, update = false, known }: ImportOptions & { readonly known: ReadonlySet<string> },
+  { resume, update = false, selfMade = false, known }: ImportOptions & { readonly known: ReadonlySet<string> },
 ): Promise<ImportedOutcome> {
   const { users, factors } = deps;
   const foreign = one.identities.find(({ provider }) => !known.has(provider));
@@ -113,8 +117,11 @@ async function importOne(
       message: `This project has no provider with the key ${foreign.provider}, which an identity of the user needs.`,
     });
   const present = update ? await findPresent(deps, unit, project, one) : undefined;
-  if (present !== undefined) return updateOne(deps, unit, project, present, one);
-  const { id: requested, email, phone, name, hash, totp, identities: linked, ...imported } = one;
+  if (one.isDeleted && present === undefined) return new Failure('user_not_found', { message: 'The user is deleted.' });
+  if (present !== undefined)
+    return isSelfMade(present) && !selfMade ? refusedMerge(present) : updateOne(deps, unit, project, present, one);
+  const { id: requested, email = null, phone = null, name = '', hash, totp, identities: linked, ...further } = one;
+  const { isDeleted: _, ...imported } = further;
   const id = users.idOf(requested);
   let user: UserRecord;
   try {
@@ -122,13 +129,21 @@ async function importOne(
     user = await users.create(unit, project.id, { id, email, phone, name, passwordHash, imported });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return resume && error.type === 'user_already_exists' && (await findPresent(deps, unit, project, one)) !== undefined
-      ? 'skipped'
-      : error;
+    const other =
+      resume && error.type === 'user_already_exists' ? await findPresent(deps, unit, project, one) : undefined;
+    if (other === undefined) return error;
+    return isSelfMade(other) ? refusedMerge(other) : 'skipped';
   }
   if (totp !== undefined) await factors.adoptTotp(unit, project, user, totp);
   await linkAll(deps, unit, project, id, linked);
   return 'created';
+}
+
+/** Refuses to merge a user into an account that somebody signed up with, because that person has its password and sessions. */
+function refusedMerge({ id }: UserRecord): Failure {
+  return new Failure('user_already_exists', {
+    message: `The account ${id} was not imported: somebody signed up with it, or has replaced its address and number. Merged, it would be the account of both. If it belongs to the user of the source, run svc user update ${id} --email ADDRESS and import again; otherwise import into a new project.`,
+  });
 }
 
 /** Throws Failure `user_already_exists` if another user has one of the identities. */
@@ -160,6 +175,7 @@ async function updateOne(
   const user = await users.lockById(unit, project.id, id);
   const differences = user && (await differencesOf(deps, unit, project, user, given));
   if (user === undefined || differences === undefined) return 'skipped';
+  if (isSelfMade(user) && changesAccess(differences)) return refusedMerge(user);
   const password = {
     storedHash: storedHash(users, project, id, differences.hash),
     passwordUpdate: given.passwordUpdate,
@@ -175,10 +191,20 @@ function storedHash(users: Users, project: Project, id: string, hash: ImportedUs
 }
 
 /** The user with the same id, or with the same address or number if the file has no id. */
-async function findPresent({ users }: Deps, unit: Unit, project: Project, { id, email, phone }: ImportedUser) {
+async function findPresent(
+  { users }: Deps,
+  unit: Unit,
+  project: Project,
+  { id, email = null, phone = null }: ImportedUser,
+) {
   if (id !== uniqueId) return users.find(unit, project.id, id);
   const byEmail = email === null ? undefined : await users.findByEmail(unit, project.id, email);
   return byEmail ?? (phone === null ? undefined : users.findByPhone(unit, project.id, phone));
+}
+
+async function isOwn({ db, users }: Deps, project: Project, id: string): Promise<boolean> {
+  const found = await users.find(db, project.id, id);
+  return found !== undefined && !isSelfMade(found);
 }
 
 /** Users of one batch. */

@@ -40,6 +40,8 @@ export async function differencesOf(
   user: UserRecord,
   given: ImportedUser,
 ): Promise<Differences | undefined> {
+  if (given.isDeleted)
+    return user.status ? { members: { status: false }, hash: undefined, totp: undefined, identities: [] } : undefined;
   const seed = given.totp === undefined && given.mfa ? undefined : await factors.seedOf(unit, project, user);
   const isKept = (member: Compared) =>
     given[member] === undefined ||
@@ -57,6 +59,13 @@ export async function differencesOf(
   );
   const isSame = Object.keys(members).length === 0 && hash === undefined && totp === undefined && missing.length === 0;
   return isSame ? undefined : { members, hash, totp, identities: missing };
+}
+
+/** True if the differences would change who can log in. */
+export function changesAccess({ members, hash, totp, identities }: Differences): boolean {
+  const contacts = ['email', 'phone', 'emailVerification', 'phoneVerification'] as const;
+  const isSame = hash === undefined && totp === undefined && identities.length === 0;
+  return !isSame || contacts.some((member) => Object.hasOwn(members, member));
 }
 
 /** The order of labels has no meaning. */

@@ -5,6 +5,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Courier, Limits } from '../../installation/index.js';
 import { type BackendChanges, createBackendChanges } from './by-backends.js';
+import { isVouching } from './record.js';
 import {
   type Revoking,
   revokeForBlock,
@@ -107,7 +108,7 @@ async function changeEmail(
 ): Promise<UserRecord> {
   const { users } = deps;
   const change = passwordHash === undefined ? {} : { passwordHash, passwordUpdate: unit.now };
-  if (user.email === email && passwordHash === undefined) return user;
+  if (user.email === email && passwordHash === undefined) return vouchedFor(deps, unit, project, user, 'email');
   if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(user));
   if (user.email === email) {
     await voidProofs(deps, unit, project, user);
@@ -120,6 +121,13 @@ async function changeEmail(
   if (passwordHash !== undefined) await voidProofs(deps, unit, project, user);
   notify(deps, unit, project, user, 'email-changed');
   return changed;
+}
+
+/** Notes that an operator or a server key has set the address or number that the user has already. */
+async function vouchedFor({ users }: Deps, unit: Unit, project: Project, user: UserRecord, contact: 'email' | 'phone') {
+  const flag = `${contact}Vouched` as const;
+  if (user[contact] === null || user[flag] || !isVouching(unit)) return user;
+  return users.update(unit, project.id, user, { [flag]: true });
 }
 
 /** Mails the user at the address from before the change. */
@@ -135,7 +143,7 @@ function notify(
 }
 
 async function changePhone(deps: Deps, unit: Unit, project: Project, user: UserRecord, phone: string | null) {
-  if (user.phone === phone) return user;
+  if (user.phone === phone) return vouchedFor(deps, unit, project, user, 'phone');
   const changed = await deps.users.changePhone(unit, project.id, user, phone);
   unit.record('accountPhoneChanged', recorded(user, { phone: phone ?? '', previous: user.phone ?? '' }));
   await voidSentTo(deps, unit, project, user.phone);

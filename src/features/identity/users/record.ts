@@ -48,7 +48,8 @@ export function newUser(
     phone,
     emailVerification: false,
     phoneVerification: false,
-    emailVouched: email !== null && isVouching(unit),
+    // An account without both is marked as one that an operator or a key has made.
+    emailVouched: (email !== null || phone === null) && isVouching(unit),
     phoneVouched: phone !== null && isVouching(unit),
     mfa: false,
     prefs: {},
@@ -78,6 +79,11 @@ export function newTarget(
 /** True if a server key or an operator makes the change, imports included. They vouch for the address or number. */
 export function isVouching({ by }: Unit): boolean {
   return by.actor.kind === 'key' || by.actor.kind === 'operator';
+}
+
+/** True if somebody signed up with the account. No server key, operator or import has made it or set its address or number. */
+export function isSelfMade({ emailVouched, phoneVouched }: UserRecord): boolean {
+  return !emailVouched && !phoneVouched;
 }
 
 /** True if the account has no email address, phone number or password. */

@@ -36,7 +36,10 @@ export async function presentDocuments(deps: Deps, collection: Collection, ids: 
   return found;
 }
 
-/** True if an existing document has the values, permissions and times of a new one. Relationships are not compared. */
+/**
+ * True if an existing document has the values, permissions and times of a new one. Relationships are not compared, and neither are attributes
+ * that the source does not have.
+ */
 export function isSame(
   { store }: Pick<Deps, 'store'>,
   collection: Collection,
@@ -53,7 +56,11 @@ export function isSame(
   for (const { number, key } of single) values.set(number, before[key] ?? null);
   const { data } = store.insertRow(collection, { ...wanted, values }, '').document;
   // The databases print some doubles in another way.
-  return data === present.data || isDeepStrictEqual(valuesOf(data), valuesOf(present.data));
+  if (data === present.data) return true;
+  const keys = new Set(Object.keys(given.data ?? {}));
+  const isLacking = (key: string) => !keys.has(key) && collection.attributes.some((one) => one.key === key);
+  const compared = (text: string) => Object.entries(valuesOf(text)).filter(([key]) => !isLacking(key));
+  return isDeepStrictEqual(Object.fromEntries(compared(data)), Object.fromEntries(compared(present.data)));
 }
 
 function valuesOf(data: string): Readonly<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ServerKey } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
@@ -50,6 +51,14 @@ interface MembershipImport {
     given: readonly ImportedMembership[],
     options: ImportOptions,
   ): Promise<Imported[]>;
+  /** Creates a team without members, as old as its source. Throws Failure `team_already_exists`. */
+  createTeam(by: AuditContext, project: Project, team: ImportedTeam): Promise<void>;
+}
+
+interface ImportedTeam {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: Instant;
 }
 
 /** Creates the import of memberships. */
@@ -57,7 +66,14 @@ export function createMembershipImport(
   { db, random }: Pick<Runtime, 'db' | 'random'>,
   given: Omit<Deps, 'db' | 'random'>,
 ): MembershipImport {
-  return bind({ ...given, db, random }, { importSome });
+  return bind({ ...given, db, random }, { importSome, createTeam });
+}
+
+/** The operator has the permissions of a server key with all scopes. */
+const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
+
+async function createTeam({ db, teams }: Deps, by: AuditContext, project: Project, team: ImportedTeam): Promise<void> {
+  await db.work(by, (unit) => teams.create(unit, project, operator, { ...team, roles: [] }));
 }
 
 /** Writes all memberships in one unit. If one cannot be written, the unit fails, and each gets its own unit. */

@@ -2,7 +2,7 @@ import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Audience } from '#src/contract/events.js';
 import type { Project } from '#src/contract/project.js';
-import { uniqueId } from '#src/contract/shapes.js';
+import { type Instant, uniqueId } from '#src/contract/shapes.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -64,6 +64,8 @@ interface TeamInput {
   readonly name: string;
   /** Roles of the first member, in addition to `owner`. */
   readonly roles: readonly string[];
+  /** The time of an imported team. */
+  readonly createdAt?: Instant;
 }
 
 /** Creates the teams service. */
@@ -128,7 +130,14 @@ async function create(deps: Deps, unit: Unit, project: Project, actor: TeamCalle
   const { random, store, sessions, membershipRepository, takenIds } = deps;
   const founder = actor.kind === 'user' ? await sessions.holdCaller(unit, project, actor) : undefined;
   const id = input.id === uniqueId ? random.id() : input.id;
-  const team = { projectId: project.id, id, name: input.name, prefs: {}, createdAt: unit.now, updatedAt: unit.now };
+  const team = {
+    projectId: project.id,
+    id,
+    name: input.name,
+    prefs: {},
+    createdAt: input.createdAt ?? unit.now,
+    updatedAt: unit.now,
+  };
   if ((await unit.one(store.insert(team))) === undefined) throw new Failure('team_already_exists');
   if (input.id !== uniqueId && (await takenIds.has(unit, { projectId: project.id, kind: 'team', id })))
     throw new Failure('team_already_exists');
