@@ -133,7 +133,10 @@ test('an authenticator app: its QR code, a wrong code, recovery codes, and turni
   await browser.submit({ otp: authenticator.code().replace(/^.../, '$& ') });
   const codes = () => [...browser.html.matchAll(/<code>([^<]+)<\/code>/g)].map(([, code]) => code);
   const first = codes();
-  assert.deepEqual([browser.heading, first.length], ['Recovery codes', 10]);
+  assert.deepEqual(
+    [browser.heading, browser.message, first.length],
+    ['Recovery codes', 'The authenticator app is on.', 10],
+  );
   assert.equal((await accountOf(browser)).mfa, true);
   await browser.open(page('account-codes'));
   assert.deepEqual(codes(), []);

@@ -80,6 +80,24 @@ test('a challenge makes a session fresh again', async () => {
   (await renewed.delete(authenticator)).expect(204);
 });
 
+test('a factor that an old session has added makes it no fresher, as its holder may be a stranger', async () => {
+  const { client } = await aLoggedInUser(target);
+  target.clock.advance(60 * 60_000);
+  const app = scan(target, (await client.post('/account/mfa/totp')).expect(200).string('uri'));
+  const [code = ''] = (await client.put('/account/mfa/totp', { otp: app.code() })).expect(200).body
+    .recoveryCodes as string[];
+  let session = client;
+  for (const [factor, otp] of [
+    ['recoverycode', code],
+    ['totp', app.nextCode()],
+  ]) {
+    const challengeId = (await session.post('/account/mfa/challenges', { factor })).expect(201).string('$id');
+    const renewed = (await session.put('/account/mfa/challenges', { challengeId, otp })).expect(200);
+    session = createClient(target, { session: renewed.string('secret') });
+    (await session.delete('/account')).refused(401, 'user_challenge_required');
+  }
+});
+
 test('enrolling makes no session fresh, because its holder has just received the seed', async () => {
   const { client } = await aLoggedInUser(target);
   target.clock.advance(60 * 60_000);

@@ -1,13 +1,20 @@
 import { Failure, invalidParam } from '#src/contract/errors.js';
 import { recoveryCodeCount } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { type Courier, type Limits, proofKey } from '../../installation/index.js';
 import type { Users } from '../users/index.js';
-import { createLoginCheck, type LoginCheck, standingFactors, type UsableFactors } from './login-check.js';
+import {
+  createLoginCheck,
+  type LoginCheck,
+  type SecondFactor,
+  standingFactors,
+  type UsableFactors,
+} from './login-check.js';
 import { createProof, type Proof } from './proof.js';
 import { newRecoveryCode, readRecoveryCode } from './recovery-codes.js';
 import { createFactorStore, type FactorStore } from './store.js';
@@ -56,6 +63,8 @@ export interface Factors {
   recoveryCodesLeft(reader: Reader, project: Project, account: UserRecord): Promise<number | undefined>;
   /** Removes all second factors and turns the requirement off, without sending a mail; false if there were none. */
   removeAll(unit: Unit, project: Project, account: UserRecord): Promise<boolean>;
+  /** The time when the user added an authenticator or the recovery codes; undefined for an address or number. */
+  addedAt(reader: Reader, project: Project, account: UserRecord, factor: SecondFactor): Promise<Instant | undefined>;
   notify(unit: Unit, project: Project, record: UserRecord, message: Notice, factor: string): void;
 }
 
@@ -71,7 +80,7 @@ export function createFactors(
   const deps: Deps = { ...services, random, store, totp, proof };
   const bound = {
     ...bind(deps, { usable, isOn, removeTotp, beginTotp, confirmTotp }),
-    ...bind(deps, { adoptTotp, seedOf, issueRecoveryCodes, removeAll, notify }),
+    ...bind(deps, { adoptTotp, seedOf, issueRecoveryCodes, removeAll, addedAt, notify }),
   };
   return {
     ...bound,
@@ -90,6 +99,11 @@ async function usable({ proof }: Deps, reader: Reader, project: Project, account
     phone: account.phone !== null && account.phoneVerification,
     recoverycode: (left ?? 0) > 0,
   };
+}
+
+async function addedAt({ proof }: Deps, reader: Reader, project: Project, { id }: UserRecord, factor: SecondFactor) {
+  if (factor === 'totp') return (await proof.authenticator(reader, project, id))?.createdAt;
+  return factor === 'recoverycode' ? proof.codesCreatedAt(reader, project, id) : undefined;
 }
 
 async function isOn(deps: Deps, reader: Reader, project: Project, account: UserRecord): Promise<boolean> {

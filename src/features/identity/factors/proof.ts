@@ -30,6 +30,8 @@ export interface Proof {
   authenticator(reader: Reader, project: Project, userId: string): Promise<AuthenticatorRow | undefined>;
   /** Number of unused recovery codes; undefined if the user has never had any. */
   codesLeft(reader: Reader, project: Project, userId: string): Promise<number | undefined>;
+  /** The time when the recovery codes were created; undefined if the user has none. */
+  codesCreatedAt(reader: Reader, project: Project, userId: string): Promise<Instant | undefined>;
   /** The stored form of a recovery code that is created at a time. */
   digestOf(projectId: string, userId: string, letters: string, at: Instant): string;
   seal(project: Project, userId: string, seed: string): string;
@@ -51,7 +53,7 @@ export function createProof(
 ): Proof {
   const deps: Deps = { ...runtime, ...given, pepper: runtime.sealing.derive('recovery-codes') };
   return {
-    ...bind(deps, { authenticator, codesLeft, digestOf, seal, open }),
+    ...bind(deps, { authenticator, codesLeft, codesCreatedAt, digestOf, seal, open }),
     ofEnrolment: (unit, project, row, typed) =>
       counted(deps, unit, row.userId, async () =>
         (await spendStep(deps, unit, project, row, typed)) ? true : undefined,
@@ -73,6 +75,10 @@ async function codesOf({ store }: Deps, reader: Reader, project: Project, userId
 async function codesLeft(deps: Deps, reader: Reader, project: Project, userId: string) {
   const codes = await codesOf(deps, reader, project, userId);
   return codes.length === 0 ? undefined : codes.filter(({ usedAt }) => usedAt === null).length;
+}
+
+async function codesCreatedAt(deps: Deps, reader: Reader, project: Project, userId: string) {
+  return (await codesOf(deps, reader, project, userId))[0]?.createdAt;
 }
 
 function digestOf({ pepper }: Deps, projectId: string, userId: string, letters: string, at: Instant): string {

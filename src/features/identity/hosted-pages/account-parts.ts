@@ -14,6 +14,6 @@ export interface AccountShown {
 /** Secrets that the service has just created for the caller. No later page shows them again. */
 export interface Received {
   /** The provisioning URI of an authenticator app that is being added. */
-  readonly uri?: string;
+  readonly uri?: string | undefined;
   readonly codes?: readonly string[];
 }

@@ -30,6 +30,7 @@ type Lists = {
 };
 
 const codes = lazy(() => import('#src/platform/images/qr-code.js'));
+const shownTime = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
 const shownIf = (isOn: boolean) => (isOn ? 'yes' : '');
 
 /** Creates the function that reads the account for a page. It returns undefined for other pages and for visitors without a session. */
@@ -55,8 +56,10 @@ async function accountOf(
   if (name === 'account-authenticator') {
     const { totp } = await run<Lists['factors']>(deps, call, 'account.listMfaFactors', {});
     const isOn = totp || account.mfa;
-    const step = { begins: shownIf(!isOn && received.uri === undefined), isOn: shownIf(isOn) };
-    return { values: { ...values, ...step }, fragments: { qr: await qr(deps, received.uri) }, typed };
+    const uri = isOn ? undefined : received.uri;
+    const step = { begins: shownIf(!isOn && uri === undefined), isOn: shownIf(isOn) };
+    const shown = { ...values, ...receivedValues({ uri }), ...step };
+    return { values: shown, fragments: { qr: await qr(deps, uri) }, typed };
   }
   return {
     values,
@@ -105,7 +108,7 @@ async function overview(deps: Deps, call: UserCall, state: Values): Promise<Omit
   const lists = await read(deps, call);
   const { factors, passkeys, sessions, identities } = lists;
   const dated = (instant: string) =>
-    new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(millisecondsOf(instant));
+    `${new Intl.DateTimeFormat(language, shownTime).format(millisecondsOf(instant))} UTC`;
   const offered = await deps.providers.offered(deps.db, project);
   const query = { ...texts, ...queryOf(deps, call) };
   const own = actor.session.device;

@@ -6,7 +6,7 @@ import { WithSession } from '#src/contract/with-session.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { accountPagesApi } from './account-api.js';
 import type { Received } from './account-parts.js';
-import { pageQuery } from './declarations.js';
+import { type PageNotice, pageQuery } from './declarations.js';
 import {
   addressOf,
   dialled,
@@ -71,8 +71,8 @@ async function open(deps: FormDeps, call: Visit, name: PageName) {
 }
 
 /** Answers a form with a page that shows new secrets to the caller. */
-async function answer(deps: FormDeps, call: Submission, name: PageName, received: Received) {
-  const query = { ...pageQuery.parse({}), ...keptOf(call) };
+async function answer(deps: FormDeps, call: Submission, name: PageName, received: Received, notice: PageNotice = '') {
+  const query = { ...pageQuery.parse({}), ...keptOf(call), notice };
   return deps.show(name, query, call.request.locale, { account: await deps.accountOf(call, name, received) });
 }
 
@@ -121,7 +121,7 @@ async function beginAuthenticator(deps: FormDeps, call: Handled<'beginAuthentica
 async function confirmAuthenticator(deps: FormDeps, call: Handled<'confirmAuthenticator'>) {
   const { otp } = call.body;
   const { recoveryCodes } = await run<{ recoveryCodes: string[] }>(deps, call, 'account.confirmTotp', { otp });
-  return answer(deps, call, 'account-codes', { codes: recoveryCodes });
+  return answer(deps, call, 'account-codes', { codes: recoveryCodes }, 'authenticatorAdded');
 }
 
 /** Removes the app and turns the second step off: otherwise logins would require a code by mail. */

@@ -23,8 +23,12 @@ const notices = [
   'passwordSaved',
   'passkeyAdded',
   'accountDeleted',
+  'authenticatorAdded',
   '',
 ] as const;
+/** The name of a text that reports a success; empty for none. */
+export type PageNotice = (typeof notices)[number];
+
 /** Query parameters of the pages. */
 export const pageQuery = z.object({
   ...place,

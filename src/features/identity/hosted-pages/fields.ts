@@ -10,7 +10,7 @@ const fieldsOf: Readonly<Partial<Record<PageName, readonly Placeholder[]>>> = {
   email: ['emailField'],
   phone: ['phoneField'],
   code: ['codeField'],
-  'second-factor': ['otpField', 'recoveryField'],
+  'second-factor': ['otpField', 'sentCodeField', 'recoveryField'],
   recovery: ['emailField'],
   reset: ['newPasswordField'],
   'account-name': ['ownNameField'],
@@ -69,6 +69,7 @@ const kinds = {
   },
   codeField: { id: 'code', name: 'secret', label: 'code', input: code },
   otpField: { id: 'otp', name: 'otp', label: 'otp', input: code },
+  sentCodeField: { id: 'otp', name: 'otp', label: 'code', input: code },
   recoveryField: {
     id: 'recovery',
     name: 'otp',
@@ -98,13 +99,15 @@ export async function renderFields(
   const shown = fieldsOf[page] ?? [];
   const wrong = shown.find((one) => kinds[one].id === problem?.field);
   const empty = shown.find((one) => !Object.hasOwn(typed, kinds[one].name));
+  const focused = wrong ?? empty ?? shown[0];
   const rendered = shown.map(async (placeholder) => {
     const { id, name, label, ...kind }: FieldKind = kinds[placeholder];
     const values = {
       id,
       label: texts[label],
       problem: problem?.field === id ? problem.text : '',
-      focus: placeholder === (wrong ?? empty ?? shown[0]) ? 'yes' : '',
+      // A page shows one of the fields with the same id.
+      focus: focused !== undefined && id === kinds[focused].id ? 'yes' : '',
     };
     const value = Object.hasOwn(typed, name) ? typed[name as keyof KeptInput] : '';
     const html =

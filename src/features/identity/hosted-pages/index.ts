@@ -127,7 +127,9 @@ async function beginChallenge(deps: FormDeps, call: Submission, factor: string):
 
 async function sendChallenge(deps: FormDeps, call: Handled<'sendChallenge'>) {
   const challengeId = await beginChallenge(deps, call, call.body.factor);
-  return to(deps, call, 'second-factor', { challengeId, notice: 'sentCode' });
+  const { failure } = call.query;
+  const factors = URL.canParse(failure) ? (new URL(failure).searchParams.get('factors') ?? '') : '';
+  return to(deps, call, 'second-factor', { challengeId, factors, notice: 'sentCode' });
 }
 
 async function acceptInvitation(deps: FormDeps, call: Handled<'acceptInvitation'>) {

@@ -102,7 +102,12 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
   };
   return pages.render(`hosted/${name}`, values, {
     layout: 'hosted/layout',
-    fragments: { ...fields, ...account?.fragments, providers: await providerLinks(deps, shown, texts, places) },
+    fragments: {
+      ...fields,
+      fieldOfCode: (query.challengeId === '' ? fields.otpField : fields.sentCodeField) ?? '',
+      ...account?.fragments,
+      providers: await providerLinks(deps, shown, texts, places),
+    },
     formTargets: success === undefined ? [] : [success.origin === 'null' ? success.protocol : success.origin],
   });
 }

@@ -120,7 +120,7 @@ function recipientOf({ config }: Deps, account: UserRecord, factor: SentFactor):
 }
 
 async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeId: string, otp: string) {
-  const { sessions, store } = deps;
+  const { factors, sessions, store } = deps;
   requireLoginOf(deps, challenged);
   const { project, account, session, request } = challenged;
   const found = await unit.one(store.find(session.id, challengeId, unit.now));
@@ -133,9 +133,11 @@ async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeI
     throw unit.refuse('user_invalid_token');
   }
   await unit.run(store.remove(challengeId));
-  return session.pending
-    ? sessions.complete(unit, project, account, session, factor, request)
-    : sessions.renew(unit, project, session, factor);
+  if (session.pending) return sessions.complete(unit, project, account, session, factor, request);
+  const addedAt = await factors.addedAt(unit, project, account, factor);
+  // Whoever holds an old session may add the first factor. It must not then prove that the holder is the user.
+  const isProof = addedAt === undefined || sessions.wasFresh(session, addedAt);
+  return sessions.renew(unit, project, session, isProof ? factor : undefined);
 }
 
 /** True if the code answers the challenge. Refuses with 429 over the limit. */

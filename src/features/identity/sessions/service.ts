@@ -1,8 +1,9 @@
 import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import { freshLoginSeconds } from '#src/contract/limits.js';
 import type { Session } from '#src/contract/session.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { Runtime } from '#src/platform/index.js';
-import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
+import { instantOf, isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { unknownDevice } from '../../events/index.js';
 import { createSessionAuthentication } from './authenticate.js';
 import { createEnding } from './end.js';
@@ -44,12 +45,18 @@ export function createSessions(
       if (found === undefined) throw new Failure('user_session_not_found');
       return found;
     },
+    wasFresh: (session, at) =>
+      proofsOf(session).some((proof) => millisecondsOf(at) - millisecondsOf(proof) <= freshLoginSeconds * 1000),
     requireFresh: (session) => {
-      const proofs = [session.authenticatedAt, session.mfaUpdatedAt].filter((proof) => proof !== null);
-      if (!proofs.some((proof) => isRecent(proof, clock.now(), freshLoginSeconds * 1000)))
+      if (!proofsOf(session).some((proof) => isRecent(proof, clock.now(), freshLoginSeconds * 1000)))
         throw new Failure('user_challenge_required');
     },
   };
+}
+
+/** The times of the login and of the last challenge. */
+function proofsOf({ authenticatedAt, mfaUpdatedAt }: Session): Instant[] {
+  return [authenticatedAt, mfaUpdatedAt].filter((proof) => proof !== null);
 }
 
 /** Placeholder session for a JWT issued without one. It is never fresh, because it proves nothing. */

@@ -93,6 +93,8 @@ export interface Sessions {
   endAll(unit: Unit, project: Project, userId: string): Promise<void>;
   /** Ends the pending logins of a user, because the second factors have changed. */
   dropPending(unit: Unit, project: Project, userId: string): Promise<void>;
+  /** True unless the last login or challenge was older than 20 minutes at that time. */
+  wasFresh(session: Session, at: Instant): boolean;
   /** Throws Failure `user_challenge_required` if the last login or challenge is older than 20 minutes. */
   requireFresh(session: Session): void;
 }
