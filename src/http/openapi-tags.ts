@@ -1,6 +1,6 @@
 import type { Declaration } from '#src/contract/operation.js';
 
-/** The tags of the description in the order in which viewers list them. */
+/** The tags of the description, in the order of the API reference. */
 const tags = [
   {
     name: 'account',

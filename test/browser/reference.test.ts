@@ -1,4 +1,4 @@
-// The pages for developers in Chromium: what they show and do, that they ask no other host, and what axe finds.
+// Tests the pages for developers in Chromium: the viewers, their requests, their policy, and axe.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -133,7 +133,7 @@ test('an account that signed up with the id of a user of the source gets nothing
     assert.deepEqual([code, /somebody signed up/.test(err)], [1, true], err);
   }
 
-  // What changes no credential may change.
+  // Labels are no credential.
   writeFileSync(join(place.dir, 'labels.ndjson'), JSON.stringify({ $id: 'victim', labels: ['vip'] }));
   const labelled = await place.svc(['user', 'import', 'labels.ndjson', '--project', 'taken', '--update', '--json']);
   assert.deepEqual([labelled.code, JSON.parse(labelled.out).updated], [0, 1], labelled.err);

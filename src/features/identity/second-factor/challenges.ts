@@ -135,7 +135,7 @@ async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeI
   await unit.run(store.remove(challengeId));
   if (session.pending) return sessions.complete(unit, project, account, session, factor, request);
   const addedAt = await factors.addedAt(unit, project, account, factor);
-  // Whoever holds an old session may add the first factor. It must not then prove that the holder is the user.
+  // The holder of an old session may be a stranger, and may add the first factor. Then that factor proves nothing.
   const isProof = addedAt === undefined || sessions.wasFresh(session, addedAt);
   return sessions.renew(unit, project, session, isProof ? factor : undefined);
 }

@@ -61,7 +61,7 @@ export async function differencesOf(
   return isSame ? undefined : { members, hash, totp, identities: missing };
 }
 
-/** True if the differences would change who can log in. */
+/** True if the differences contain a contact or a credential. */
 export function changesAccess({ members, hash, totp, identities }: Differences): boolean {
   const contacts = ['email', 'phone', 'emailVerification', 'phoneVerification'] as const;
   const isSame = hash === undefined && totp === undefined && identities.length === 0;

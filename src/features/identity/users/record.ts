@@ -81,7 +81,7 @@ export function isVouching({ by }: Unit): boolean {
   return by.actor.kind === 'key' || by.actor.kind === 'operator';
 }
 
-/** True if somebody signed up with the account. No server key, operator or import has made it or set its address or number. */
+/** True if the user signed up: no server key, operator or import has created the account or set its address or number. */
 export function isSelfMade({ emailVouched, phoneVouched }: UserRecord): boolean {
   return !emailVouched && !phoneVouched;
 }
