@@ -19,7 +19,12 @@ const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 
 let place: Installation;
 /** An empty project of Appwrite for the examples of `import appwrite`. */
-const empty = createServer((_, answer) => answer.setHeader('content-type', 'application/json').end('{"total":0}'));
+const lists = ['users', 'identities', 'teams', 'databases', 'buckets', 'webhooks', 'functions', 'topics', 'sites'];
+const empty = createServer((_, answer) =>
+  answer
+    .setHeader('content-type', 'application/json')
+    .end(JSON.stringify({ total: 0, ...Object.fromEntries(lists.map((list) => [list, []])) })),
+);
 before(async () => {
   place = await install({ init: false });
   await once(empty.listen(0, '127.0.0.1'), 'listening');
