@@ -32,6 +32,7 @@ import { type LiveConfig, reload } from '../serving/reload.js';
 import { type HeldSignals, holdSignals, serveUntilSignal } from '../serving/serving.js';
 import { reportStart } from '../serving/start-report.js';
 import { CommandError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
 import { backupBeforeSteps } from './backup-before.js';
 
 const pollMs = 500;
@@ -107,7 +108,7 @@ export const serveCommand = command({
     const { host, baseUrl } = loaded.config;
     output.result({
       value: { url, baseUrl, host, port: listener.port, pid: process.pid, version: version() },
-      text: [`svc is ready: ${url}`, ...(await developerPages(appliance, url))].join('\n'),
+      text: Lines.of([`svc is ready: ${url}`, ...(await developerPages(appliance, url))]),
     });
     setTimeout(() => appliance.runtime.sql.loadKnex(), settledMs).unref();
     return undefined;
