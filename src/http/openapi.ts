@@ -12,7 +12,8 @@ import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
-import { createErrorResponses, type ErrorResponses, errorShape, headerRefs } from './openapi-errors.js';
+import { createErrorResponses, type ErrorResponses, errorShape } from './openapi-errors.js';
+import { convert, responsesOf, textHeader } from './openapi-responses.js';
 import { withSamples } from './openapi-samples.js';
 import { tagOf, tagsOf } from './openapi-tags.js';
 import { isList } from './query.js';
@@ -216,39 +217,6 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
   };
 }
 
-/** The responses of an operation that has succeeded. */
-function responsesOf(declaration: Declaration, schemas: Json): Json {
-  const { reply, status } = declaration;
-  const redirect = { headers: { ...headerRefs, ...locationHeader } };
-  return {
-    [status]: {
-      description: declaration.summary,
-      ...(reply.kind === 'redirect' ? redirect : { headers: headerRefs }),
-      ...contentOf(declaration, schemas),
-    },
-    ...(reply.kind === 'file' ? fileResponses : {}),
-    ...(reply.kind === 'redirect' && declaration.orPage === true
-      ? {
-          200: {
-            description: 'A page instead',
-            headers: headerRefs,
-            content: { 'text/html': { schema: { type: 'string' } } },
-          },
-        }
-      : {}),
-    ...(declaration.orRedirect ? { 302: { description: 'Leads to another page', ...redirect } } : {}),
-    ...(reply.kind === 'redirect' && reply.otherwise !== undefined
-      ? {
-          [reply.otherwise.status]: {
-            description: 'Where the caller has named no page to lead to',
-            headers: headerRefs,
-            content: { 'application/json': { schema: convert(reply.otherwise.schema, 'output', schemas) } },
-          },
-        }
-      : {}),
-  };
-}
-
 /** The error responses of an operation, by their status. */
 function errorsOfEach(declaration: Declaration, schemas: Json, errorResponses: ErrorResponses): Json {
   const statuses = new Map<number, ErrorType[]>();
@@ -279,40 +247,6 @@ function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
   const { properties, required } = shape as { properties?: Json; required?: string[] };
   const file = { type: 'string', format: 'binary' };
   return { ...shape, properties: { ...properties, file }, required: [...(required ?? []), 'file'] };
-}
-
-/** The content of a successful response. */
-function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: Json): Json {
-  const asText = { schema: { type: 'string' } };
-  const asJson = (schema: z.ZodType) =>
-    Object.fromEntries(
-      ['application/json', ...(mediaType === undefined ? [] : [mediaType])].map((type) => [
-        type,
-        { schema: convert(schema, 'output', schemas) },
-      ]),
-    );
-  switch (reply.kind) {
-    case 'json':
-      return {
-        content: {
-          ...asJson(reply.schema),
-          ...(streams ? { 'text/event-stream': asText } : {}),
-          ...(orPage ? { 'text/html': asText } : {}),
-        },
-      };
-    case 'page':
-      return { content: { 'text/html': asText, ...(reply.otherwise ? asJson(reply.otherwise) : {}) } };
-    case 'text':
-      return { content: { [reply.contentType.split(';')[0] ?? '']: asText } };
-    case 'image':
-      return { content: { 'image/*': binary } };
-    case 'asset':
-      return { content: { 'text/javascript': asText, 'text/css': asText, 'font/ttf': binary } };
-    case 'file':
-      return { content: fileContent };
-    default:
-      return {};
-  }
 }
 
 /** The combinations of credentials that an operation accepts. */
@@ -358,44 +292,7 @@ function headerParameters({ conditional, idempotent }: Declaration): Json[] {
   ];
 }
 
-/**
- * Converts zod to JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named schemas move to the components. Replies may gain members later, so
- * their schemas allow additional properties.
- */
-function convert(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
-  const converted = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
-      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // The format already covers the pattern.
-      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
-    },
-  }) as Json;
-  const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
-  const { $defs, $schema: _, ...rest } = JSON.parse(text) as { $defs?: Record<string, Json> } & Json;
-  for (const [id, { id: __, ...definition }] of Object.entries($defs ?? {})) schemas[id] = definition;
-  const { id, ...shape } = rest;
-  if (typeof id !== 'string') return rest;
-  schemas[id] = shape;
-  return { $ref: `#/components/schemas/${id}` };
-}
-
-const binary = { schema: { type: 'string', format: 'binary' } };
-const fileContent = { '*/*': binary };
-
-const textHeader = (description: string, type = 'string') => ({ description, schema: { type } });
 const responseHeaders = {
   'X-Request-Id': textHeader("The caller's request id, or a new one"),
   'Retry-After': textHeader('Whole seconds to wait before trying again', 'integer'),
-};
-const locationHeader = {
-  Location: textHeader(
-    'Where the browser goes on; after an error the page named by failure, with `error` in its query',
-  ),
-};
-/** Responses to a file request other than the whole file. */
-const fileResponses = {
-  206: { description: 'The range that was asked for', headers: headerRefs, content: fileContent },
-  304: { description: 'The client has these bytes', headers: headerRefs },
 };
