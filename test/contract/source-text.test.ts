@@ -48,7 +48,7 @@ const parsesOwnText = [
   'features/installation/courier/model/content',
   'graphql/schema',
   'http/openapi-collections',
-  'http/openapi',
+  'http/openapi-responses',
   'platform/db/table',
   'platform/crypto/foreign-hashes/hash',
   'platform/crypto/key-ring',
