@@ -139,7 +139,7 @@ async function importOne(
   return 'created';
 }
 
-/** The refusal to merge a user into an account of somebody who signed up: that person has its password and sessions. */
+/** Refuses to merge a user into an account that is not imported. Whoever signed up with it has its password and sessions. */
 function refusedMerge({ id }: UserRecord): Failure {
   return new Failure('user_already_exists', {
     message: `The account ${id} was not imported: somebody signed up with it, or has replaced its address and number. Merged, it would be the account of both. If it belongs to the user of the source, run svc user update ${id} --email ADDRESS and import again; otherwise import into a new project.`,
