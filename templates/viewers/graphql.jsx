@@ -5,6 +5,7 @@ import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
 import { credentials, headersOf, project } from './access.js';
+import { keepAccessible, selectedIsCurrent, without } from './accessible.js';
 import { currentCollections, freshCollections, onCollections } from './collections.js';
 import { describe, exampleOf, suggestionsAt } from './completion.js';
 
@@ -168,15 +169,37 @@ function registerCompletion(monaco) {
   });
 }
 
+const editorTheme = { dark: 'svc-dark', light: 'svc-light' };
+
+/** Monaco's own themes, without a background and with line numbers and comments in colours that are dark or light enough. */
+function defineThemes({ editor }) {
+  const define = (name, base, lineNumber, comment) =>
+    editor.defineTheme(name, {
+      base,
+      inherit: true,
+      rules: [{ token: 'comment', foreground: comment }],
+      colors: {
+        'editor.background': '#ffffff00',
+        'scrollbar.shadow': '#ffffff00',
+        'editorLineNumber.foreground': lineNumber,
+        'editorLineNumber.dimmedForeground': lineNumber,
+      },
+    });
+  define(editorTheme.dark, 'vs-dark', '#aab2bd', '#86c06c');
+  define(editorTheme.light, 'vs', '#565e6a', '#006b00');
+}
+
 function Page() {
   const monaco = useMonaco((state) => state.monaco);
   const collections = useCollections();
   const [isDark, setDark] = useState(matchMedia('(prefers-color-scheme: dark)').matches);
   useEffect(() => {
     if (monaco === undefined) return undefined;
+    defineThemes(monaco);
+    monaco.editor.setTheme(isDark ? editorTheme.dark : editorTheme.light);
     const completion = registerCompletion(monaco);
     return () => completion.dispose();
-  }, [monaco]);
+  }, [monaco, isDark]);
   useEffect(() => {
     if (monaco !== undefined && collections.length > 0) showExample(monaco);
   }, [monaco, collections]);
@@ -193,6 +216,7 @@ function Page() {
       storage={storage}
       plugins={plugins}
       forcedTheme={isDark ? 'dark' : 'light'}
+      editorTheme={editorTheme}
       isHeadersEditorEnabled={false}
       shouldPersistHeaders={false}
     >
@@ -201,4 +225,14 @@ function Page() {
   );
 }
 
-createRoot(document.getElementById('viewer')).render(<Page />);
+// A tab of GraphiQL contains buttons, which a tab must not.
+keepAccessible({
+  '.graphiql-tabs[role="tablist"]': without('role'),
+  '.graphiql-tab[role="tab"]': without('role'),
+  '.graphiql-tab[aria-selected]': selectedIsCurrent,
+});
+createRoot(document.getElementById('viewer')).render(
+  <main>
+    <Page />
+  </main>,
+);

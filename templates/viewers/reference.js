@@ -1,6 +1,7 @@
 // The page of the API reference: Scalar over the OpenAPI document of the project.
 import './reference.css';
 import { get, onKey, project, say, serverKey } from './access.js';
+import { keepAccessible, selectedIsCurrent, without, withValue } from './accessible.js';
 
 /** Placeholder for the id of the project in the code samples of the document. */
 const projectMark = '<PROJECT_ID>';
@@ -68,6 +69,39 @@ function withTitles(description) {
     }
   return description;
 }
+
+/** Names an editor after the label of its field or the cell of its table. */
+function nameEditor(editor) {
+  const field = editor.closest('[id]');
+  const label = field === null ? null : document.querySelector(`label[for="${CSS.escape(field.id)}"]`);
+  const cell = editor.closest('td[aria-label]');
+  editor.ariaLabel = label?.textContent.trim() ?? cell?.ariaLabel ?? 'Value';
+}
+
+keepAccessible({
+  'button[aria-selected]:not([role])': selectedIsCurrent,
+  '.scalar-code-copy:not([aria-label])': withValue('aria-label', 'Copy'),
+  'button[role="search"], button[role="none"]': without('role'),
+  'button[aria-controls^="scalar-client-"]': without('aria-controls'),
+  'input[type="checkbox"].peer:not([aria-label])': withValue('aria-label', 'Enabled'),
+  'section[aria-label^="Notifications"]': without('aria-label'),
+  'aside[role="navigation"]': without('role'),
+  // The visible text is "Show More".
+  'button[aria-label^="Show all"]': (button) => {
+    button.ariaLabel = button.ariaLabel.replace('Show all', 'Show More');
+  },
+  // Several operations have the same title, and all have examples. Readers find both by headings.
+  'section.section[aria-labelledby], .section-container[aria-labelledby]': without('aria-labelledby'),
+  '.section-container[role="region"], [role="region"][aria-label="Example Responses"]': without('role'),
+  '#viewer header:not([role])': withValue('role', 'presentation'),
+  // Such as "undefined Key".
+  '.cm-content[aria-label^="undefined "]': (editor) => {
+    editor.ariaLabel = editor.ariaLabel.replace('undefined ', '');
+  },
+  '.endpoints:not([tabindex])': withValue('tabindex', '0'),
+  '.cm-content:not([aria-label])': nameEditor,
+  '.cm-content:not([tabindex])': withValue('tabindex', '0'),
+});
 
 let viewer;
 let loaded;
