@@ -5,6 +5,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { addSuite, stopFollowing, throwUncaught } from './runner-hook.js';
 
 /** The cost of a test file. CPU seconds include those of the child processes it waited for, but not those of the shared Postgres. */
 interface FileTimes {
@@ -36,35 +37,40 @@ let loading: Promise<unknown> = Promise.resolve();
  * their tests run, one after another as well.
  */
 export function runFile(file: string, load: () => Promise<unknown>): void {
-  describe(file, async () => {
-    const spent = { seconds: 0, cpuSeconds: 0 };
-    const stopwatch = () => {
-      const [began, cpuBefore] = [performance.now(), cpuMilliseconds()];
-      return () => {
-        spent.seconds += (performance.now() - began) / 1000;
-        spent.cpuSeconds += (cpuMilliseconds() - cpuBefore) / 1000;
-      };
+  addSuite(() => describe(file, () => suiteOf(file, load)));
+}
+
+async function suiteOf(file: string, load: () => Promise<unknown>): Promise<void> {
+  const spent = { seconds: 0, cpuSeconds: 0 };
+  const stopwatch = () => {
+    const [began, cpuBefore] = [performance.now(), cpuMilliseconds()];
+    return () => {
+      spent.seconds += (performance.now() - began) / 1000;
+      spent.cpuSeconds += (cpuMilliseconds() - cpuBefore) / 1000;
     };
-    let stop = () => {};
-    before(() => {
-      stop = stopwatch();
-    });
-    // The runner finds the suite of a test by its asynchronous context, which waiting for the other files would lose.
-    const suite = new AsyncResource('test file');
-    const loaded = loading.then(() =>
-      suite.runInAsyncScope(async () => {
-        const stopLoading = stopwatch();
-        await load();
-        stopLoading();
-        after(() => {
-          stop();
-          if (folder !== undefined) appendFileSync(join(folder, 'files'), `${JSON.stringify({ file, ...spent })}\n`);
-        });
-      }),
-    );
-    loading = loaded.catch(() => {});
-    await loaded;
+  };
+  let stop = () => {};
+  before(async () => {
+    await loading;
+    stopFollowing();
+    stop = stopwatch();
   });
+  // The runner finds the suite of a test by its asynchronous context, which waiting for the other files would lose.
+  const suite = new AsyncResource('test file');
+  const loaded = loading.then(() =>
+    suite.runInAsyncScope(async () => {
+      const stopLoading = stopwatch();
+      await load();
+      stopLoading();
+      after(() => {
+        stop();
+        if (folder !== undefined) appendFileSync(join(folder, 'files'), `${JSON.stringify({ file, ...spent })}\n`);
+        throwUncaught();
+      });
+    }),
+  );
+  loading = loaded.catch(() => {});
+  await loaded;
 }
 
 /** Counts a start. */
