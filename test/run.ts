@@ -173,8 +173,8 @@ async function run(
     '--test-reporter=./test/harness/failed-tests.js',
     `--test-reporter-destination=${join(folder, database)}`,
   ];
-  // One more than there are cores, because many files wait for a timer or another process. A file that does not end fails.
-  const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
+  // Two more than there are cores, because many files wait for a timer or another process. A file that does not end fails.
+  const limits = [`--test-concurrency=${availableParallelism() + 2}`, '--test-timeout=900000'];
   const environment = { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings };
   mkdirSync(timesOf(database));
   const shared = {

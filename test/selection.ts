@@ -48,6 +48,7 @@ const longest = [
   'test/hostile/hostile.test.ts',
   'test/cli/hostile-names.test.ts',
   'test/browser/hosted-pages.test.ts',
+  'test/browser/reference.test.ts',
   'test/cli/rules.test.ts',
   'test/realtime/slow-others.test.ts',
   'test/webhooks/real-time.test.ts',
