@@ -94,6 +94,10 @@ keepAccessible({
   'section.section[aria-labelledby], .section-container[aria-labelledby]': without('aria-labelledby'),
   '.section-container[role="region"], [role="region"][aria-label="Example Responses"]': without('role'),
   '#viewer header:not([role])': withValue('role', 'presentation'),
+  '.t-doc__header:not([role])': (header) => {
+    header.role = 'navigation';
+    header.ariaLabel = 'Menu';
+  },
   // Such as "undefined Key".
   '.cm-content[aria-label^="undefined "]': (editor) => {
     editor.ariaLabel = editor.ariaLabel.replace('undefined ', '');

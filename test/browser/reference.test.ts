@@ -140,6 +140,9 @@ for (const [width, colorScheme] of [
           .locator(ready ?? '')
           .first()
           .waitFor();
+        // The reference then names the section in view.
+        await page.mouse.move(width / 2, 600);
+        await page.mouse.wheel(0, 500);
         await page.evaluate(axe);
         assert.deepEqual(
           problemsOf((await page.evaluate(`axe.run({ resultTypes: ['violations'] })`)) as AxeResults),

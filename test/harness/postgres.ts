@@ -51,7 +51,7 @@ const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   // Two cores run several test processes, each with a pool of its own.
-  max_connections: '200',
+  max_connections: '400',
   // fsync, synchronous_commit and full_page_writes keep their defaults: a promise of durability is tested, not assumed.
   wal_level: 'minimal',
   max_wal_senders: '0',
