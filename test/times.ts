@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { addSuite, stopFollowing, throwUncaught } from './runner-hook.js';
+import { addSuite, endFile, noteTests, stopFollowing } from './harness/runner.js';
 
 /** The cost of a test file. CPU seconds include those of the child processes it waited for, but not those of the shared Postgres. */
 interface FileTimes {
@@ -50,6 +50,7 @@ async function suiteOf(file: string, load: () => Promise<unknown>): Promise<void
     };
   };
   let stop = () => {};
+  noteTests();
   before(async () => {
     await loading;
     stopFollowing();
@@ -65,7 +66,7 @@ async function suiteOf(file: string, load: () => Promise<unknown>): Promise<void
       after(() => {
         stop();
         if (folder !== undefined) appendFileSync(join(folder, 'files'), `${JSON.stringify({ file, ...spent })}\n`);
-        throwUncaught();
+        return endFile();
       });
     }),
   );

@@ -1,8 +1,9 @@
 // The server is killed while it records and seals: afterwards every entry has its number, once, and the chain verifies.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 test('a sealer that is killed at any moment leaves no gap and nothing twice', async () => {
   const place = await install();

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { startS3Server } from '../harness/s3-server.js';
 
 type Listed = { backups: { file: string; createdAt: string; bytes: number; verifiedAt: string | null }[] };

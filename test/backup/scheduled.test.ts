@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { day } from '../harness/clock.js';
+import { after } from '../harness/runner.js';
 import { answerS3Error, startS3Server } from '../harness/s3-server.js';
 
 const place = mkdtempSync(join(tmpdir(), 'svc-backups-'));

@@ -1,10 +1,11 @@
 // From a slow query to the command that makes it fast, beside a server that runs.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fill } from '../documents/filled.js';
 import { queryString } from '../documents/setup.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 const scope = ['--project', 'shop', '--database', 'blog'];

@@ -6,10 +6,11 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 type Verified = { ok: boolean; entries: number; head: string; seq: number; publicKey: string; firstBad?: number };

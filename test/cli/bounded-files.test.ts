@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 let place: Installation;
 let huge: string;

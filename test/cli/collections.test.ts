@@ -1,8 +1,9 @@
 // Databases, collections, attributes and indexes by command, beside a server that runs.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { buildSchema } from 'graphql';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 const scope = ['--project', 'shop', '--database', 'blog'];

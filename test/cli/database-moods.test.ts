@@ -4,9 +4,10 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { failOver, lock, promote } from '../db/moods.js';
 import { install, type Run } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const isSqlite = process.env.SVC_TEST_DATABASE !== 'postgres';
 const place = await install();

@@ -1,7 +1,8 @@
 // What an operator meets after `svc project delete`: the id is not given again, and what is left of its users can be erased.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 let place: Installation;
 before(async () => {

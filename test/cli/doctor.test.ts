@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FindingCode, findingLevels } from '#src/cli/doctor/finding.js';
 import { roomOn } from '#src/cli/doctor/machine-checks.js';
@@ -14,6 +14,7 @@ import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install } from '../harness/cli.js';
 import { createTrust, startMailServer } from '../harness/mail-server.js';
 import { atTerminal, flat } from '../harness/pty.js';
+import { after } from '../harness/runner.js';
 
 type Finding = { code: string; level: string; message: string; fix: string };
 type Answer = { ok: boolean; checks: number; findings: Finding[] };

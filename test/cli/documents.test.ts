@@ -6,9 +6,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const many = Number(process.env.SVC_TEST_LINES ?? 20_000);
 const place = await install({ init: false });

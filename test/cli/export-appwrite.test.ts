@@ -6,8 +6,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import {
   assertAllLogIn,
   fillProject,

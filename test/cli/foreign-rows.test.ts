@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const hasJq = spawnSync('jq', ['--version']).status === 0;
 const into = ['--project', 'shop', '--database', 'blog', '--collection', 'posts'];

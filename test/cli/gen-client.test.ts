@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { install } from '../harness/cli.js';
 import { createCompiler } from '../harness/compiler.js';
+import { after } from '../harness/runner.js';
 
 const run = promisify(execFile);
 const place = await install();

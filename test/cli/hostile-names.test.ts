@@ -1,7 +1,8 @@
 // Names that were stored before they were refused: what the command prints neither steers the terminal nor forges rows.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install, type Run } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const evil = '\u001b]0;pwned\u0007\u001b[2J\r\nforged  row\n\n\u009b31m\u2028\u202egnp.exe\u0085\u007f';
 const shown = '\\u001b]0;pwned\\u0007\\u001b[2J\\r\\nforged  row\\n\\n\\u009b31m\\u2028\\u202egnp.exe\\u0085\\u007f';

@@ -5,8 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 type Report = { kinds: (Json & { kind: string; failed: number })[]; unsupported: { kind: string; count: number }[] };

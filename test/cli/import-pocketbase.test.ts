@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { passwords, pixel } from './pocketbase/fill.js';
 import { recordedData, withDatabase } from './pocketbase/recorded.js';
 

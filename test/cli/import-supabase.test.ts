@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { createGuardrails, generateSync } from 'otplib';
 import pg from 'pg';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { createDatabase, startPostgres } from '../harness/postgres.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 type Report = {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { eventually } from '../webhooks/setup.js';
 

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
 import { commandsAtTerminal, flat, widths } from '../harness/pty.js';
+import { after } from '../harness/runner.js';
 
 const inShop = ['--project', 'shop'];
 const inBlog = [...inShop, '--database', 'blog'];

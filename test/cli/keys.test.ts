@@ -1,8 +1,9 @@
 // The keys of JWTs by command, beside a server that signs and verifies with them.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Key = Record<'kid' | 'alg' | 'state' | 'createdAt' | 'signsFrom' | 'retireAt', string> & { goneAt: string | null };
 type Status = { projectId: string; keys: Key[] };

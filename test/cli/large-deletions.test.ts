@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fill } from '../documents/filled.js';
 import { createRandom } from '../documents/random.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const isLarge = process.env.SVC_TEST_LARGE === '1';
 const [users, documents, files] = isLarge ? [300_000, 500_000, 100_000] : [3000, 2500, 2000];

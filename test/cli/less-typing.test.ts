@@ -1,8 +1,9 @@
 // Shorter command lines: the project by default, words of other programs, and texts whose quotes are missing.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { holds } from '../db/moods.js';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 let place: Installation;
 before(async () => {

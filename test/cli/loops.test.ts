@@ -1,10 +1,11 @@
 // Commands beside a server under load: nobody's request fails, and nobody waits long.
 // SVC_TEST_SECONDS says how long the commands run; the load alone is measured for a third of it, and for five seconds at least.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { prepareLoad } from './load.js';
 
 const seconds = Number(process.env.SVC_TEST_SECONDS ?? 8);

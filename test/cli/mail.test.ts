@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { startMailServer } from '../harness/mail-server.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 const mailServer = await startMailServer();

@@ -6,11 +6,12 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 const isPostgres = process.env.SVC_TEST_DATABASE === 'postgres';

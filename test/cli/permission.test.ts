@@ -1,7 +1,8 @@
 // svc permission explain: allowed actions of a user with reasons, compared with REST.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 interface Explained {
   readonly read: boolean;

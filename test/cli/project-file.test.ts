@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { Client, Databases } from 'node-appwrite';
 import { printJson } from '#src/platform/text/json.js';
 import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install } from '../harness/cli.js';
 import { readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 const [place, empty] = [await install(), await install()];
 after(async () => {

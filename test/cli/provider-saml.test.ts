@@ -4,10 +4,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install } from '../harness/cli.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 
 interface Finding {
   readonly code: string;

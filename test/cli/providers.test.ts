@@ -1,7 +1,8 @@
 // Login providers by command: no secret is printed, and what cannot work is refused before anything is stored.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Provider = Record<'key' | 'kind' | 'name' | 'callbackUrl', string> & { enabled: boolean };
 const shop = ['--project', 'shop'];

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
 import { code, readTable } from '../harness/markdown.js';
+import { after } from '../harness/runner.js';
 
 const password = 'correct horse battery';
 let place: Installation;

@@ -1,8 +1,9 @@
 // Beside a running server: it sees each change at its next request or within a second, and the audit log names who made it.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const password = 'correct horse battery';
 /** What of the server's answers is looked at here. */

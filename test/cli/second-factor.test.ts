@@ -1,8 +1,9 @@
 // `svc user reset-mfa`, beside a running server: somebody who has lost app and codes gets in again.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { TOTP, URI } from 'otpauth';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const person = { email: 'ada@example.com', password: 'correct horse battery' };
 let place: Installation;

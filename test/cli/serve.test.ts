@@ -5,11 +5,12 @@ import { once } from 'node:events';
 import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request as send } from 'undici';
 import { type Installation, install } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];

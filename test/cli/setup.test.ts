@@ -16,11 +16,12 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { settings } from '#src/platform/config/schema.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];

@@ -1,8 +1,9 @@
 // Rate limits that are counted in memory: several servers of one database admit as many calls as one.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const limit = 240;
 /** Calls that become available again during a test of at most half a minute. */

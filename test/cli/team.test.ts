@@ -1,7 +1,8 @@
 // Teams by command, beside a server that runs.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 const scope = ['--project', 'shop'];

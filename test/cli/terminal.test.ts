@@ -4,12 +4,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { count } from '#src/cli/terminal/count.js';
 import { relativeTime } from '#src/cli/terminal/relative-time.js';
 import { cutToWidth, widthOf } from '#src/cli/terminal/text-width.js';
 import { type Installation, install } from '../harness/cli.js';
 import { atTerminal, commandsAtTerminal, flat, widths } from '../harness/pty.js';
+import { after } from '../harness/runner.js';
 
 let place: Installation;
 before(async () => {

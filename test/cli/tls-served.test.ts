@@ -7,12 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { selfSigned } from '../harness/certificate.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { eventually } from '../webhooks/setup.js';
 

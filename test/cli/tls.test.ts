@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { selfSigned } from '../harness/certificate.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const place = await install();
 after(() => place.dispose());

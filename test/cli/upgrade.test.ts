@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const isPostgres = process.env.SVC_TEST_DATABASE === 'postgres';
 

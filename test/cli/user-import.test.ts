@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { pbkdf2Sync } from 'node:crypto';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { createGuardrails, generateSync } from 'otplib';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { vectors } from '../users/vectors.js';
 
 type Json = Record<string, unknown>;

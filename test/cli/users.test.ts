@@ -1,7 +1,8 @@
 // `svc user update` and `svc user sessions` beside a running server.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const password = 'correct horse battery';
 type User = Record<string, unknown> & { $id: string };

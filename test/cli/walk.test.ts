@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commands } from '#src/cli/commands/index.js';
 import { parse } from '#src/cli/line/program.js';
@@ -13,6 +13,7 @@ import { explain } from '#src/cli/terminal/exit.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
+import { after } from '../harness/runner.js';
 import { recordedData } from './pocketbase/recorded.js';
 
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);

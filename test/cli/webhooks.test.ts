@@ -6,12 +6,13 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { atTerminal } from '../harness/pty.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 type Attempts = { total: number; deliveries: Json[] };

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clockSkewSeconds } from '#src/contract/limits.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { day, hour } from '../harness/clock.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { bodyOf } from '../webhooks/setup.js';
 
 type Json = Record<string, unknown>;

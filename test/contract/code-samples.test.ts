@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import * as web from 'appwrite';
 import * as node from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { createApp } from '#src/http/app.js';
 import { describeApi } from '#src/http/openapi.js';
 import { startAppliance } from '../harness/appliance.js';
+import { after } from '../harness/runner.js';
 
 type Sample = { readonly label: string; readonly source: string };
 type Described = { readonly operationId: string; readonly 'x-codeSamples'?: readonly Sample[] };

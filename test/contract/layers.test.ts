@@ -4,9 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { ICruiseResult } from 'dependency-cruiser';
 import { copyCheckout, root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const require = createRequire(import.meta.url);
 const config: { forbidden: { name: string; to: { path?: string } }[] } = require(join(root, '.dependency-cruiser.cjs'));

@@ -1,7 +1,7 @@
 // What a project says of its own collections: in the served OpenAPI document, from which openapi-typescript and openapi-fetch make a typed client,
 // and in the types for the SDKs that the command line prints. Programs are compiled with `tsc --strict`, right ones and wrong ones.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import createTypedClient from 'openapi-fetch';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { typesOf } from '#src/cli/document-records/typescript.js';
@@ -10,6 +10,7 @@ import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { createCompiler } from '../harness/compiler.js';
+import { after } from '../harness/runner.js';
 
 const target = await startAppliance();
 const { key, collection } = await aBackend(target);

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 
 type Json = Record<string, unknown>;
 type Digest = { name: string; rows: number; digest: string };

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { secondFactors } from '#src/features/identity/factors/index.js';
 import { createTexts, lintTexts, messageNames } from '#src/features/installation/courier/index.js';
 import { messages, sampleVariables } from '#src/features/installation/courier/model/messages.js';
 import { createTemplates, type Fault } from '#src/platform/templates/templates.js';
 import { root } from '../harness/checkout.js';
 import { startMailServer } from '../harness/mail-server.js';
+import { after } from '../harness/runner.js';
 import { arrived, send, startSending } from './setup.js';
 
 const own = mkdtempSync(join(tmpdir(), 'svc-templates-'));

@@ -1,8 +1,9 @@
 // `svc cron …` as an operator runs it, without a server and beside one.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 type State = { name: string; lastRun: string | null; nextRun: string; lastError: string | null; owner: string | null };
 

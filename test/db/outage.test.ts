@@ -1,12 +1,13 @@
 // Postgres goes away under load, once dead and once frozen: nothing that was acknowledged is lost, nobody waits long, and it comes back.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aLoggedInUser, aPerson, signUpBody } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { rowsOf } from '../harness/database.js';
 import { createDatabase, startPostgres } from '../harness/postgres.js';
+import { after } from '../harness/runner.js';
 
 /** The promise is 2 s; a machine with two cores that runs other tests meanwhile gets three times that. */
 const boundMs = 6000;

@@ -1,12 +1,13 @@
 // PgBouncer in both modes, as its package comes: everything works, the limits hold, and nothing is left behind on its connections.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aBackend } from '../documents/setup.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { databaseUnderTest, freshDatabase, startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { install } from '../harness/cli.js';
 import { runSql } from '../harness/database.js';
 import { lacksPgBouncer, startPgBouncer } from '../harness/pgbouncer.js';
+import { after } from '../harness/runner.js';
 import { asOwner, lock } from './moods.js';
 
 const skip = databaseUnderTest === 'sqlite' ? 'there is no server to pool' : lacksPgBouncer;

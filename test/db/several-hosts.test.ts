@@ -1,11 +1,12 @@
 // A URL with several hosts, in the form of libpq: the service uses the one that accepts writes, and moves to another when that one fails.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aLoggedInUser, aPerson, signUpBody } from '../harness/actors.js';
 import { databaseUnderTest, freshDatabase, startAppliance, testConfig } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { createDatabase, freePort, startPostgres } from '../harness/postgres.js';
 import { startNetwork } from '../harness/proxy.js';
+import { after } from '../harness/runner.js';
 import { asOwner, failOver, holds, promote } from './moods.js';
 
 const skip = databaseUnderTest === 'sqlite' && 'there is no server';

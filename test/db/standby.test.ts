@@ -1,6 +1,6 @@
 // Lists from a standby: a caller sees its own writes and nothing that was withdrawn, whatever process it asks and however late the standby is.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aBackend, queryString, type TestCollection } from '../documents/setup.js';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance, type TestAppliance, testConfig } from '../harness/appliance.js';
@@ -8,6 +8,7 @@ import { type Installation, install } from '../harness/cli.js';
 import { type Client, createClient } from '../harness/client.js';
 import { startPair } from '../harness/postgres.js';
 import { startNetwork } from '../harness/proxy.js';
+import { after } from '../harness/runner.js';
 import { holds } from './moods.js';
 
 const skip = databaseUnderTest === 'sqlite' && 'there is no standby';

@@ -1,10 +1,11 @@
 // A fulltext index over many documents: it is built beside those who write and wherever the server is killed, and a search is a look into it.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { install, type Server } from '../harness/cli.js';
 import { runSql } from '../harness/database.js';
+import { after } from '../harness/runner.js';
 import { fill } from './filled.js';
 import { aBackend, queryString } from './setup.js';
 

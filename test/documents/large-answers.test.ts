@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerLimits } from '#src/contract/limits.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { openSocket } from '../harness/socket.js';
 
 const shop = ['--project', 'shop'];

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { freshDatabase, startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
 import { schemaOf } from '../harness/platform.js';
+import { after } from '../harness/runner.js';
 import { aBackend, queryString } from './setup.js';
 
 const documents = 2_300;

@@ -1,9 +1,10 @@
 // What callers can do to a server of 512 MiB by texts that never come again, and by lists that work for long.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { inParallel, queryString } from './setup.js';
 import { listBody, longText, slowQueries } from './slow-list.js';
 

@@ -1,9 +1,10 @@
 // kill -9 in the middle of schema changes: afterwards each change is there or not, whole, and what was answered is there.
 // SVC_TEST_ROUNDS says how often; `npm run test:faults` does it twenty times.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { createRandom, seed } from './random.js';
 import { verifyTables } from './tables.js';
 

@@ -1,9 +1,10 @@
 // kill -9 in the middle of a commit: afterwards everything of the transaction is there or nothing, and its status says which.
 // SVC_TEST_ROUNDS says how often; `npm run test:faults` does it twenty times.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { createRandom, seed } from './random.js';
 
 const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);

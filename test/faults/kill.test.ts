@@ -1,8 +1,9 @@
 // kill -9 of the server under load: every acknowledged write, its audit row and its event are there, every committed event is delivered,
 // and none is invented. SVC_TEST_ROUNDS says how often; `npm run test:faults` does it fifty times.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createRandom, seed } from '../documents/random.js';
+import { after } from '../harness/runner.js';
 import { connections } from './load.js';
 import { begin, gather, prepare, pronounce, runRounds, type Striker } from './rounds.js';
 

@@ -1,10 +1,11 @@
 // Postgres crashes under load, and the server stays: the same verdict as after a kill of the server.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom, seed } from '../documents/random.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { startPostgres } from '../harness/postgres.js';
+import { after } from '../harness/runner.js';
 import { begin, gather, prepare, pronounce, runRounds, type Striker } from './rounds.js';
 
 const rounds = Math.ceil(Number(process.env.SVC_TEST_ROUNDS ?? 3) * 0.3);

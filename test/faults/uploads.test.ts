@@ -2,10 +2,11 @@
 // rest, neither bytes nor what they counted. SVC_TEST_ROUNDS says how often; `npm run test:faults` does it fifty times.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkBytes, formOf, someBytes } from '../files/setup.js';
 import { install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);
 const uploaders = 4;

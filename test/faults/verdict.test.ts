@@ -1,8 +1,9 @@
 // The verdict finds what is planted: each kind of loss, change and invention, and nothing besides.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createRandom, seed } from '../documents/random.js';
 import { databaseUnderTest } from '../harness/appliance.js';
+import { after } from '../harness/runner.js';
 import type { Post } from './posts.js';
 import { begin, gather, prepare, pronounce } from './rounds.js';
 import { type Evidence, findFaults } from './verdict.js';

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Middleware } from 'koa';
 import { createApp } from '#src/http/app.js';
 import { startAppliance } from '../harness/appliance.js';
+import { after } from '../harness/runner.js';
 
 const target = await startAppliance();
 const { runtime, features } = target.appliance;

@@ -1,9 +1,10 @@
 // Traces reach a collector: a request with its statements, the delivery and the mail that follow, and nothing without the variables.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
 import { startMailServer } from '../harness/mail-server.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { eventually } from '../webhooks/setup.js';
 
 interface Span {

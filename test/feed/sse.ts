@@ -1,8 +1,8 @@
 // Reads server-sent events as a browser does (HTML Living Standard, section 9.2.6).
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
 import type { TestAppliance } from '../harness/appliance.js';
 import { rowsOf } from '../harness/database.js';
+import { after } from '../harness/runner.js';
 import { eventually } from '../webhooks/setup.js';
 
 type Json = Record<string, unknown>;

@@ -1,11 +1,12 @@
 // The process that converts images: what it takes is nobody else's, and it goes with the server and when there is nothing to do.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { install, type Server } from '../harness/cli.js';
 import { highestBytes, residentBytes } from '../harness/memory.js';
+import { after } from '../harness/runner.js';
 import { formOf } from './setup.js';
 
 const mebibyte = 1024 * 1024;

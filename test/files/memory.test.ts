@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { Client, Storage } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { type Installation, install } from '../harness/cli.js';
 import { residentBytes } from '../harness/memory.js';
+import { after } from '../harness/runner.js';
 import { startS3Server } from '../harness/s3-server.js';
 import { someBytes } from './setup.js';
 

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Project } from '#src/contract/project.js';
 import type { Listener } from '#src/http/server.js';
@@ -15,6 +14,7 @@ import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './a
 import { createTestClock, type TestClock } from './clock.js';
 import { fileStoreOf, front, pooledUrl, startHaproxy } from './front.js';
 import { createDatabase } from './postgres.js';
+import { after } from './runner.js';
 import { createStillScheduler } from './scheduler.js';
 import { slowDriver } from './slow-driver.js';
 

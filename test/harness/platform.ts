@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { Query } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import { createRuntime, type Runtime } from '#src/platform/index.js';
 import { cheapHashes, databaseUnderTest, freshDatabase, testConfig } from './appliance.js';
+import { after } from './runner.js';
 
 /** Opens an empty database; `another` opens the same one as a second process would. */
 export async function startRuntime(): Promise<{ runtime: Runtime; another(): Promise<Runtime> }> {

@@ -1,7 +1,7 @@
 // A network between the server under test and Postgres, which can be held up or cut.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after } from 'node:test';
+import { after } from './runner.js';
 
 /** A way to a server that a test can close. */
 interface Network {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
+import { after } from './runner.js';
 
 /** A call that came in. */
 export interface ReceivedCall {

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import S3rver from 's3rver';
+import { after } from './runner.js';
 
 /** An S3 server that ends with the calling test, or with the file when started outside of one. */
 export interface S3Server {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { after } from 'node:test';
+import { after } from './runner.js';
 
 /** Where commands are typed. */
 type Place = { cwd: string; env: NodeJS.ProcessEnv };

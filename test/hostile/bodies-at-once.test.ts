@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { after } from '../harness/runner.js';
 import { startGround } from './ground.js';
 
 const connections = 150;

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import WebSocket from 'ws';
+import { after } from '../harness/runner.js';
 import { documentOf, encoded, own, partsOf, signed, stranger } from '../saml/forge.js';
 import { startGround } from './ground.js';
 

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createRandom } from '../documents/random.js';
 import { startAppliance } from '../harness/appliance.js';
+import { after } from '../harness/runner.js';
 import { type Document, operationsOf } from './described.js';
 import { Doubled, printHostile, Verbatim } from './json-text.js';
 import { type Plan, planFor, type Spoil } from './plan.js';

@@ -1,7 +1,8 @@
 // Two processes of the built command on one database: what may happen once happens once, however many ask at the same moment.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { redeemPath, wrongSecret } from './setup.js';
 
 const place = await install();

@@ -3,8 +3,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
 import { Provider as OidcProvider } from 'oidc-provider';
+import { after } from '../harness/runner.js';
 
 /** Somebody who has an account with the provider. */
 export interface Somebody {

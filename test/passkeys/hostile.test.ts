@@ -1,12 +1,13 @@
 // What no authenticator of ours has signed, or has signed for something else: refused, without a session and without a passkey.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { minute } from '../harness/clock.js';
 import { recordedBy, rowsOf, runSql } from '../harness/database.js';
+import { after } from '../harness/runner.js';
 import { Authenticator, type Lie } from './authenticator.js';
 import { aKeyholder, creationOptions, logInBy, paths, register, requestOptions } from './setup.js';
 

@@ -4,12 +4,13 @@ import { execFile, spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const run = promisify(execFile);

@@ -4,11 +4,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const subscribers = 200;
 const changes = 200;

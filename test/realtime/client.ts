@@ -1,9 +1,9 @@
 // A client of the socket that speaks the protocol by hand, for what the SDK does not show.
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
 import { WebSocket } from 'ws';
 import { numbered } from '../feed/sse.js';
 import type { TestAppliance } from '../harness/appliance.js';
+import { after } from '../harness/runner.js';
 import { eventually } from '../webhooks/setup.js';
 
 type Json = Record<string, unknown>;

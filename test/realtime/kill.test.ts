@@ -1,13 +1,14 @@
 // A server is killed while 2000 documents are created: what the socket of the published web SDK missed is in the feed, and both together hold
 // every event once, in Node.js and in Chromium. On Postgres a second server goes on meanwhile, and its sockets miss nothing.
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'appwrite';
 import { servePage } from '../browser/page.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { openChromium } from '../harness/browser.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { actAsBrowser } from './as-browser.js';
 

@@ -1,11 +1,12 @@
 // Clients that subscribe to as much as they may: their subscriptions take a bounded part of a server of 512 MiB, and telling them holds nobody up.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { realtimeLimits } from '#src/contract/limits.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const place = await install();
 after(() => place.dispose());

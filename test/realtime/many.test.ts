@@ -1,10 +1,11 @@
 // Many sockets on a real server: what each costs in memory, and how soon a change reaches those who asked for it.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const sockets = 2000;
 const subscribers = 200;

@@ -1,10 +1,11 @@
 // Slow clients beside others: who reads responses or streams slowly holds no event up for others, and who reads on is not cut off.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const shop = ['--project', 'shop'];
 const documents = '/databases/d/collections/c/documents';

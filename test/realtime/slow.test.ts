@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { feedLimits, realtimeLimits } from '#src/contract/limits.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const readers = 100;
 const characters = 2_000_000;

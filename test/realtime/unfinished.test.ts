@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { realtimeLimits } from '#src/contract/limits.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const sockets = 400;
 /** What the process needs for the sockets themselves, beside what they have sent. */

@@ -1,11 +1,12 @@
 // The commands of docs/accounts.md, in order, against a server that runs.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { install } from '../harness/cli.js';
 import { createCompiler } from '../harness/compiler.js';
 import { provideCurl } from '../harness/curl.js';
 import { readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 test('the commands work in the order of the page', async () => {
   const place = await install();

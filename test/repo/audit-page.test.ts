@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 const page = 'docs/audit.md';
 

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
 import { linesBelow } from '../harness/markdown.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const succeed = async (place: Installation, line: string) => {

@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
 /** The text of each fenced block of a page, with or without a language. */

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { copyCheckout } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],

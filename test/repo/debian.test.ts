@@ -4,10 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const { canPackDebian, debianVersion, packDebian } = await import(
   pathToFileURL(join(root, 'templates/debian/package.js')).href

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { createCompiler } from '../harness/compiler.js';
 import { provideCurl } from '../harness/curl.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 const page = 'docs/documents.md';
 const programs = ['posts.mjs', 'transaction.mjs'];

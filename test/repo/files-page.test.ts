@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import sharp from 'sharp';
 import { install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
 import { readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 test('the commands work in the order of the page', async () => {
   const place = await install();

@@ -16,8 +16,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { copyCheckout } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { messageDelays } from '#src/contract/limits.js';
 import { messageLife, messageNames, messages } from '#src/features/installation/courier/model/messages.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { code, codes, readTable } from '../harness/markdown.js';
 import { readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 
 const page = 'docs/messages.md';
 const text = readFileSync(join(root, page), 'utf8');

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { accountPagesApi } from '#src/features/identity/hosted-pages/account-api.js';
 import { hostedPagesApi } from '#src/features/identity/hosted-pages/api.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { code, readTable } from '../harness/markdown.js';
 import { readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/pages.md';

@@ -4,11 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { copyCheckout, root } from '../harness/checkout.js';
 import { provideCurl } from '../harness/curl.js';
 import { createDatabase, startPostgres } from '../harness/postgres.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { freePort, serve, typeInto } from '../harness/terminal.js';
 
 const page = 'README.md';

@@ -4,12 +4,13 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { aBackend } from '../documents/setup.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { eventually } from '../webhooks/setup.js';
 
 const page = 'docs/realtime.md';

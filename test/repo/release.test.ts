@@ -6,9 +6,10 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { extract } from 'tar';
 import { root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'svc-release-')));
 const servers: ChildProcess[] = [];

@@ -1,8 +1,9 @@
 // docs/secrets.md: a leaked key, and a wrong master key.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
 import { linesBelow } from '../harness/markdown.js';
+import { after } from '../harness/runner.js';
 
 const succeed = async (place: Installation, line: string) => {
   const { code, out, err } = await place.shell(line);

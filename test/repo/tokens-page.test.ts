@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/tokens.md';

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openChromium } from '../harness/browser.js';
 import { type Installation, install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
 import { pidIn } from '../harness/pid-file.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { freePort, serve, typeInto } from '../harness/terminal.js';
 
 const page = 'docs/tutorial.md';

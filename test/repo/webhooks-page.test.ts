@@ -4,11 +4,12 @@ import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/webhooks.md';

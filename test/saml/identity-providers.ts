@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { after } from 'node:test';
 import { selfSigned } from '../harness/certificate.js';
+import { after } from '../harness/runner.js';
 
 const require = createRequire(import.meta.url);
 

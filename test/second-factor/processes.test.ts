@@ -1,9 +1,10 @@
 // Two processes of the built command on one database: a code of an app, or a recovery code, counts once, and guesses of both are five.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOTP, URI } from 'otpauth';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 
 const place = await install();
 after(() => place.dispose());

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { startAppliance } from '../harness/appliance.js';
 import { selfSigned } from '../harness/certificate.js';
 import { withNames } from '../harness/names.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { aKey, anEvent, attempted, attemptsOf, aWebhook, called, startOpen } from './setup.js';
 
 const limitMs = 1000;

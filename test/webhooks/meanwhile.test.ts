@@ -1,12 +1,13 @@
 // What changes while another transaction holds up those who make deliveries, claim them or begin them anew.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { day, hour } from '../harness/clock.js';
 import { runSql } from '../harness/database.js';
 import { type Receiver, startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { aKey, anEvent, aWebhook, bodyOf, called, eventually, startOpen, type TestWebhook } from './setup.js';
 
 const target = await startOpen();

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { webhookLimits } from '#src/contract/limits.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { documentOf, installServed } from './served.js';
 
 type Attempts = { deliveries: { attempt: number; statusCode: number; error: string; durationMs: number }[] };

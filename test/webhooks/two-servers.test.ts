@@ -1,11 +1,12 @@
 // Two processes of the built command on one database: each event arrives once, and what one was posting when it was killed the other posts.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { webhookLimits } from '#src/contract/limits.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import type { Server } from '../harness/cli.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { documentOf, installServed } from './served.js';
 import { bodyOf, called, eventually } from './setup.js';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { operatorReading } from '#src/contract/reading.js';
@@ -11,6 +11,7 @@ import { createDiskCache } from '#src/platform/cache/disk-cache.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { isGone } from '#src/platform/db/lane.js';
 import { createImages, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
+import { after } from '../harness/runner.js';
 
 const images = createImages(2);
 const plain: ImageRequest = {

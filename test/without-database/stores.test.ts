@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { loadConfig } from '#src/platform/config/load.js';
 import {
   copyObjects,
@@ -15,6 +15,7 @@ import {
 } from '#src/platform/file-store/index.js';
 import { createLog } from '#src/platform/runtime/log.js';
 import { createTestClock } from '../harness/clock.js';
+import { after } from '../harness/runner.js';
 import { answerS3Error, startS3Server } from '../harness/s3-server.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-stores-'));

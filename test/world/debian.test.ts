@@ -5,9 +5,10 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyCheckout, root } from '../harness/checkout.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { lacks } from './world.js';
 

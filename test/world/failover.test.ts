@@ -1,6 +1,6 @@
 // A synchronous pair of Postgres servers: the primary is killed or hangs under load and its standby is promoted, without a balancer.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aBackend } from '../documents/setup.js';
 import { aServerKey } from '../harness/actors.js';
@@ -8,6 +8,7 @@ import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { startPair } from '../harness/postgres.js';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { subscribed } from '../realtime/client.js';
 import { aWebhook, eventually } from '../webhooks/setup.js';
 

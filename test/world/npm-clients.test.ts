@@ -1,8 +1,9 @@
 // Clients from npm that others build on: the verifiers of Svix and Standard Webhooks on a real delivery, and Apollo Client on a real project.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startReceiver } from '../harness/receiver.js';
+import { after } from '../harness/runner.js';
 import { lacksClients, loadClient, openSettings, serveWorld } from './world.js';
 
 test('Svix and Standard Webhooks verify a delivery, and Apollo Client reads and writes documents', {

@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fill, passwords, superuser } from '../cli/pocketbase/fill.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { lacks, serveWorld, startServer } from './world.js';
 

@@ -4,10 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { lacks, run } from './world.js';
 

@@ -1,8 +1,9 @@
 // Appwrite's SDK for React Native, unchanged. The test stands in for what the phone has: the platform, its two stores and a socket with headers.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket as Socket } from 'undici';
+import { after } from '../harness/runner.js';
 import { lacksClients, loadClient, serveWorld } from './world.js';
 
 /** Loads the SDK as on Android. Sockets and requests get the cookies of the answers, as on a phone. */

@@ -4,11 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { startBalanced } from './balanced.js';
 import { lacks } from './world.js';
 

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Compression, Storage } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { someBytes } from '../files/setup.js';
+import { after } from '../harness/runner.js';
 import { freePort } from '../harness/terminal.js';
 import { lacks, serveWorld, startServer } from './world.js';
 

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
+import { after } from '../harness/runner.js';
 import { type Browser, createBrowser } from '../oauth2/browser.js';
 
 /** A served project with a server key that has every scope. */
