@@ -1,5 +1,5 @@
 import { DatabaseError } from './database-error.js';
-import type { DialectName } from './query.js';
+import type { DialectName } from './dialect-words.js';
 
 /** Options of a batcher. */
 interface BatcherOptions<I> {

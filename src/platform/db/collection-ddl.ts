@@ -8,13 +8,9 @@ import {
   triggerNames,
 } from './collection-triggers.js';
 import { createWords, dropWords } from './collection-words.js';
-import type { DialectName, Query } from './query.js';
+import { type ColumnKind, castTypes, type DialectName } from './dialect-words.js';
+import type { Query } from './query.js';
 import type { TableDrop } from './table-removal.js';
-
-/** Storage of an attribute. A list is JSON text. */
-export type ColumnKind = ElementKind | 'list';
-/** Storage of a single value. */
-export type ElementKind = 'text' | 'integer' | 'double' | 'boolean';
 
 /** The column of an attribute. */
 export const attributeColumn = (number: number): string => `a_${number}`;
@@ -24,15 +20,6 @@ export const indexNames = (collection: number, index: number, columns: readonly 
   indexName(collection, index),
   columns.map((column) => `${documentTable(collection)}.${column}`).join(', '),
 ];
-
-/** SQL types to cast values to if Postgres cannot infer them. */
-export const castTypes = {
-  text: 'text',
-  integer: 'bigint',
-  double: 'double precision',
-  boolean: 'boolean',
-  list: 'text',
-} as const satisfies Record<ColumnKind, string>;
 
 const types: Record<DialectName, Record<ColumnKind, string>> = {
   sqlite: { text: 'text', integer: 'integer', double: 'real', boolean: 'integer', list: 'text' },

@@ -1,5 +1,5 @@
 import { countsTable, documentTable, readersTable } from './collection-tables.js';
-import type { DialectName } from './query.js';
+import type { DialectName } from './dialect-words.js';
 
 /**
  * The roles that may read a document, with its sequence and creation time. Returns the text after SELECT, for one row of documents or a

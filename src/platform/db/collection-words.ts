@@ -1,5 +1,6 @@
 import { documentTable, statement, wordsTable } from './collection-tables.js';
-import type { DialectName, Query } from './query.js';
+import type { DialectName } from './dialect-words.js';
+import type { Query } from './query.js';
 import type { TableDrop } from './table-removal.js';
 
 /**

@@ -1,6 +1,7 @@
 import type { Reading } from '#src/contract/reading.js';
 import { toArrays, unnested } from './arrays.js';
-import type { Bound, DialectName, Query, Value } from './query.js';
+import type { DialectName } from './dialect-words.js';
+import type { Bound, Query, Value } from './query.js';
 import type { Row } from './table.js';
 
 /** One connection, one statement at a time. */

@@ -39,7 +39,7 @@ export function createLeaseClaim<T extends LeasedRow, S extends string>(
       {
         ...Object.fromEntries([...scope, 'now', 'until', 'owner', 'limit'].map((name) => [name, p[name]])),
         row: table.select(sql),
-      } as never,
+      },
     ),
   );
   return (of: Readonly<Record<S, string>>, { owner, now, until }: RowLease, limit: number): Query =>

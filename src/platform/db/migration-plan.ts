@@ -1,4 +1,5 @@
-import type { DialectName, Query } from './query.js';
+import type { DialectName } from './dialect-words.js';
+import type { Query } from './query.js';
 
 /** What a step of the schema costs on this database. Rows and seconds are estimates. */
 export interface StepPlan {

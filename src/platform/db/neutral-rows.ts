@@ -1,6 +1,7 @@
 import { countsTable, removedPrefix } from './collection-tables.js';
+import type { DialectName } from './dialect-words.js';
 import type { Connection } from './driver.js';
-import type { DialectName, Query } from './query.js';
+import type { Query } from './query.js';
 import type { Row } from './table.js';
 
 /** Storage of a column, in terms that both databases share. */

@@ -1,5 +1,6 @@
+import type { DialectName } from './dialect-words.js';
 import { references } from './neutral-rows.js';
-import type { DialectName, Query, Sql } from './query.js';
+import type { Query, Sql } from './query.js';
 import type { Reader } from './unit.js';
 
 /** The tables whose rows belong to a project by a foreign key, each after the tables that refer to it. */

@@ -1,9 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Knex } from 'knex';
 import { Lru } from '../cache/lru.js';
-
-/** The supported databases. */
-export type DialectName = 'sqlite' | 'postgres';
+import { type DialectName, type DialectWords, dialectWords } from './dialect-words.js';
 
 /** A value of a statement. */
 export type Value = string | number | null;
@@ -39,6 +37,7 @@ interface Builders {
 /** Compiles SQL for one database; it never connects. */
 export interface Sql {
   readonly dialect: DialectName;
+  readonly words: DialectWords;
   readonly knex: Builders;
   /** All of knex, for migrations. It has hundreds of files, so it is loaded by this call or when the first statement is compiled. */
   loadKnex(): Knex;
@@ -69,8 +68,10 @@ export function createSql(dialect: DialectName): Sql {
     const { sql, bindings } = builder.toSQL().toNative();
     return { sql, bindings };
   };
+  const words = dialectWords[dialect];
   return {
     dialect,
+    words,
     knex,
     loadKnex,
     prepare: (build) => {
@@ -78,17 +79,14 @@ export function createSql(dialect: DialectName): Sql {
       let compiled: ReturnType<typeof native> | undefined;
       return (given) => {
         // The proxy has a parameter for every name in the caller's type; knex passes unknown objects through as bindings.
-        compiled ??= native(build(knex, parameters as never));
+        compiled ??= native(build(knex, parameters as Parameters<typeof build>[1]));
         const values = compiled.bindings.map((binding) =>
           binding instanceof Parameter ? (given[binding.name] ?? null) : (binding as Value),
         );
         return { sql: compiled.sql, values };
       };
     },
-    isOneOf: (column, list) =>
-      dialect === 'sqlite'
-        ? knex.raw('?? in (select value from json_each(?))', [column, list])
-        : knex.raw('?? = any(cast(? as text[]))', [column, list]),
+    isOneOf: (column, list) => knex.raw(`?? ${words.isOneOf}`, [column, list]),
     list: (values) =>
       dialect === 'sqlite'
         ? JSON.stringify(values)

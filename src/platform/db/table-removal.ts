@@ -1,5 +1,6 @@
 import { removedPrefix, statement } from './collection-tables.js';
-import type { DialectName, Query } from './query.js';
+import type { DialectName } from './dialect-words.js';
+import type { Query } from './query.js';
 import type { Reader, Unit } from './unit.js';
 
 /** Tables with more rows are removed step by step. */

@@ -1,6 +1,7 @@
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
-import type { DialectName, Query } from '#src/platform/db/query.js';
+import type { Query } from '#src/platform/db/query.js';
 import { singleSides } from './model/relation-sides.js';
 import { type Collection, columnKind, currentLayout, fulltextIndexes, type Index } from './model/schema.js';
 import { indexStatement } from './service/index-statement.js';

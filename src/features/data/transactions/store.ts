@@ -35,7 +35,7 @@ export type StagedOperation = ReturnType<typeof stagedOperations.decode>;
 
 /** SQL over transactions and their staged operations. */
 export function createTransactionStore(sql: Sql) {
-  const { knex, dialect } = sql;
+  const { knex } = sql;
   const { name } = transactions;
   const ofOwner = (projectId: string, owner: string) => knex(name).where({ project_id: projectId, owner });
   const open = (projectId: string, now: Instant) =>
@@ -56,11 +56,7 @@ export function createTransactionStore(sql: Sql) {
       ),
     /** Locks the project until the end of the unit, so that concurrent units count one after the other. */
     hold: (projectId: string): Query =>
-      sql.compile(
-        dialect === 'postgres'
-          ? knex('projects').where({ id: projectId }).select('id').forNoKeyUpdate()
-          : knex('projects').where({ id: projectId }).select('id'),
-      ),
+      sql.compile(knex('projects').where({ id: projectId }).select('id').forNoKeyUpdate()),
     insert: (row: Transaction): Query => sql.compile(knex(name).insert(transactions.encode(row))),
     /** Updates a transaction if it is open and still has this number of operations. Returns its id if it was updated. */
     advance: ({ id, operations }: Transaction, change: Partial<Transaction>): Query =>

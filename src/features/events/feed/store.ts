@@ -41,9 +41,6 @@ export function createFeedStore(sql: Sql) {
 /** SQL over the feed. */
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
-/** The placeholder of an integer. */
-const integerOf = ({ dialect }: Sql) => (dialect === 'sqlite' ? '?' : 'cast(? as bigint)');
-
 /** The number of a project's last event and of its first stored one. */
 function bounds(sql: Sql, projectId: string): Query {
   return sql.text(
@@ -57,19 +54,15 @@ function bounds(sql: Sql, projectId: string): Query {
 function lasts(sql: Sql, projectIds: readonly string[]): Query {
   return sql.text(
     `select projects.id, coalesce(event_sequences.last, 0) as last from projects
-          left join event_sequences on event_sequences.project_id = projects.id where ${isOneOf(sql, 'projects.id')}`,
+          left join event_sequences on event_sequences.project_id = projects.id where projects.id ${sql.words.isOneOf}`,
     [sql.list(projectIds)],
   );
-}
-
-function isOneOf({ dialect }: Sql, column: string): string {
-  return dialect === 'sqlite' ? `${column} in (select value from json_each(?))` : `${column} = any(cast(? as text[]))`;
 }
 
 /** Events after a number, in order, each with the total bytes up to it. Payloads beyond `maxBytes` are null. */
 function page(sql: Sql, projectId: string, { after, limit, filter, maxBytes }: PageBounds): Query {
   const match = matching(sql, filter);
-  const integer = integerOf(sql);
+  const integer = sql.words.typed('integer');
   return sql.text(
     `select id, type, created_at, sequence, resource, audience, bytes,
           case when bytes <= ${integer} then data end as data
@@ -84,7 +77,7 @@ function page(sql: Sql, projectId: string, { after, limit, filter, maxBytes }: P
 function matching(sql: Sql, { types, resource }: EventFilter) {
   return {
     sql: [
-      ...(types.length === 0 ? [] : [`and ${isOneOf(sql, 'type')}`]),
+      ...(types.length === 0 ? [] : [`and type ${sql.words.isOneOf}`]),
       ...(resource === undefined ? [] : [`and (resource = ? or substr(resource, 1, cast(? as integer)) = ?)`]),
     ].join(' '),
     values: [
@@ -113,7 +106,7 @@ function newest(sql: Sql, projectId: string, filter: EventFilter, count: number)
   const match = matching(sql, filter);
   return sql.text(
     `select min(sequence) as first from (select sequence from events
-          where project_id = ? and sequence is not null ${match.sql} order by sequence desc limit ${integerOf(sql)}) as newest`,
+          where project_id = ? and sequence is not null ${match.sql} order by sequence desc limit ${sql.words.typed('integer')}) as newest`,
     [projectId, ...match.values, count],
   );
 }
@@ -122,7 +115,7 @@ function newest(sql: Sql, projectId: string, filter: EventFilter, count: number)
 function latest(sql: Sql, projectId: string, resources: readonly string[]): Query {
   return sql.text(
     `select resource, max(sequence) as last, sum(case when sequence is null then 1 else 0 end) as unnumbered
-          from events where project_id = ? and ${isOneOf(sql, 'resource')} group by resource`,
+          from events where project_id = ? and resource ${sql.words.isOneOf} group by resource`,
     [projectId, sql.list(resources)],
   );
 }
@@ -132,7 +125,7 @@ function lastStates(sql: Sql, projectId: string, resources: readonly string[]): 
   const states = ['documentDeleted', 'fileDeleted'].map(
     (type) =>
       `select resource, data, audience, created_at, id from events
-                where project_id = ? and type = '${type}' and ${isOneOf(sql, 'resource')}`,
+                where project_id = ? and type = '${type}' and resource ${sql.words.isOneOf}`,
   );
   return sql.text(`${states.join(' union all ')} order by created_at, id`, [
     projectId,

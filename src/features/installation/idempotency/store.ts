@@ -103,7 +103,7 @@ function forget({ compile, knex }: Sql, projectId: string, caller: string): Quer
 function forgetAnswers(sql: Sql, projectId: string, begins: readonly string[]): Query {
   return sql.text(
     `delete from ${name} where project_id = ? and caller like 'key:%' and exists (select 1 from
-          ${sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(?::json)'} as given
+          ${sql.words.eachTextInJson('given', '?')}
           where substr(answer, 1, length(given.value)) = given.value)`,
     [projectId, JSON.stringify(begins)],
   );
@@ -123,7 +123,7 @@ function usageOfCaller(sql: Sql, projectId: string, caller: string, since: numbe
   // text too.
   return sql.text(
     `select count(*) as requests, coalesce(sum(octet_length(answer)), 0) as bytes, min(created_at) as oldest
-          from ${name} where project_id = ? and caller = ? and created_at >= ${sql.dialect === 'sqlite' ? '?' : 'cast(? as bigint)'}`,
+          from ${name} where project_id = ? and caller = ? and created_at >= ${sql.words.typed('integer')}`,
     [projectId, caller, since],
   );
 }

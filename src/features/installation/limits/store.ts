@@ -58,17 +58,16 @@ export type LimitStore = ReturnType<typeof createLimitStore>;
 
 /** Counts one call if the rate allows it. Returns a row only if the call is allowed. */
 function advance(sql: Sql, counter: CounterKey, now: number, { intervalMs, windowMs }: Window): Query {
-  const isSqlite = sql.dialect === 'sqlite';
-  const latest = isSqlite ? 'max' : 'greatest';
+  const { greatest, least } = sql.words;
   // Same formula as `arrivalAt`.
-  const arrival = `case when limit_counters.counted_at > ? then ${isSqlite ? 'min' : 'least'}(?, ? + limit_counters.arrival - limit_counters.counted_at)
+  const arrival = `case when limit_counters.counted_at > ? then ${least}(?, ? + limit_counters.arrival - limit_counters.counted_at)
         else limit_counters.arrival end`;
   const arrivalValues = [latestPast(now), now + windowMs, now];
   return sql.compile(
     sql.knex.raw(
       `insert into limit_counters (project_id, class, kind, key, arrival, counted_at) values (?, ?, ?, ?, ?, ?)
-          on conflict (project_id, class, kind, key) do update set arrival = ${latest}(${arrival}, ?) + ?, counted_at = ?
-          where ${latest}(${arrival}, ?) + ? <= ? returning arrival`,
+          on conflict (project_id, class, kind, key) do update set arrival = ${greatest}(${arrival}, ?) + ?, counted_at = ?
+          where ${greatest}(${arrival}, ?) + ? <= ? returning arrival`,
       [
         counter.projectId,
         counter.class,

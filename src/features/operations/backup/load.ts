@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DamagedArchiveError, entriesOf, parseLines, wholeOf } from '#src/platform/archive/reader.js';
 import type { ArchiveEntry } from '#src/platform/archive/writer.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import {
   continueSequence,
@@ -9,7 +10,6 @@ import {
   primaryKey,
   type TableShape,
 } from '#src/platform/db/neutral-rows.js';
-import type { DialectName } from '#src/platform/db/query.js';
 import {
   type BackupHead,
   type BackupManifest,

@@ -1,6 +1,7 @@
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection, Driver } from '#src/platform/db/driver.js';
 import { type TableShape, tableShapes } from '#src/platform/db/neutral-rows.js';
-import type { DialectName, Query } from '#src/platform/db/query.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type CollectionStorage, collections, storageOf, withUnbuiltWords } from '../../data/index.js';
 

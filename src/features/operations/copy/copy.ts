@@ -1,4 +1,5 @@
 import { documentTable } from '#src/platform/db/collection-tables.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import { unfinishedCopy } from '#src/platform/db/migrations.js';
 import {
@@ -11,7 +12,7 @@ import {
   type TableShape,
   tableShapes,
 } from '#src/platform/db/neutral-rows.js';
-import type { DialectName, Query } from '#src/platform/db/query.js';
+import type { Query } from '#src/platform/db/query.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import { lastSequence, readRows, type TableShape } from '#src/platform/db/neutral-rows.js';
-import type { DialectName } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { isDocuments, openSnapshot, storedTables } from '../backup/index.js';
 

@@ -1,4 +1,4 @@
-import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
+import { castTypes, dialectWords, type ElementKind } from '#src/platform/db/dialect-words.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { Comparison, Condition, TextMatch } from './condition.js';
@@ -92,7 +92,7 @@ function joined<F>(deps: Deps<F>, conditions: readonly Condition<F>[], by: strin
 /** The placeholder of a value compared with a field. Postgres needs its type, because the value may come from a table of values. */
 function placeholder<F>({ dialect, columns }: Deps<F>, field: F): string {
   const kind = columns.kindOf(field);
-  return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
+  return kind === 'text' ? '?' : dialectWords[dialect].typed(kind);
 }
 
 function oneOf<F>(deps: Deps<F>, column: string, field: F, values: readonly unknown[]): Fragment {
@@ -107,8 +107,7 @@ function match(
   isEvery: boolean,
 ): Fragment {
   const { dialect } = sql;
-  // LIKE of SQLite and ILIKE of a column in collation C both ignore the case of ASCII letters only.
-  const like = dialect === 'sqlite' ? 'like' : 'ilike';
+  const { like } = dialectWords[dialect];
   if (patterns.length === 1) return { sql: `${column} ${like} ? escape '!'`, values: patterns };
   const given = valueList(sql, 'text', patterns);
   const matches = `${column} ${like} given.value escape '!'`;
@@ -124,7 +123,7 @@ function element<F>(deps: Deps<F>, field: F, values: readonly unknown[], isEvery
   const column = columns.equal(field);
   const different = new Set(values.map(String)).size;
   const counted = (value: string, from: string, given: Fragment): Fragment => ({
-    sql: `(select count(distinct ${value}) from ${from} where ${given.sql}) = ${dialect === 'sqlite' ? '?' : 'cast(? as bigint)'}`,
+    sql: `(select count(distinct ${value}) from ${from} where ${given.sql}) = ${dialectWords[dialect].typed('integer')}`,
     values: [...given.values, different],
   });
   // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and OFFSET then counts a row once for each element it matches.

@@ -1,4 +1,4 @@
-import type { DialectName } from '#src/platform/db/query.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { FulltextIndex, WordSearch } from './condition.js';
 import type { Fragment } from './fragment.js';
 

@@ -1,4 +1,5 @@
-import type { DialectName, Value } from '#src/platform/db/query.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
+import type { Value } from '#src/platform/db/query.js';
 import { type Fragment, join } from './fragment.js';
 
 /** A column of an order. Postgres needs the position of nulls for a nullable one. */

@@ -1,5 +1,5 @@
-import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
-import type { DialectName, Sql } from '#src/platform/db/query.js';
+import { castTypes, type DialectName, type ElementKind } from '#src/platform/db/dialect-words.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { Fragment } from './fragment.js';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseInstant } from '#src/contract/instant.js';
 import { queryBounds, schemaLimits } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
-import type { ElementKind } from '#src/platform/db/collection-ddl.js';
+import type { ElementKind } from '#src/platform/db/dialect-words.js';
 import type { WholeNumber } from '#src/platform/text/json.js';
 
 /** A value that does not fit; the text completes "attribute x …". */

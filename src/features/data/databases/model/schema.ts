@@ -1,7 +1,8 @@
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
-import { attributeColumn, type ColumnKind } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
+import type { ColumnKind } from '#src/platform/db/dialect-words.js';
 import type { AttributeSeal } from '../encryption/index.js';
 import { type AttributeOptions, type AttributeTypeName, attributeTypes } from './attribute-types.js';
 import type { Relation } from './relation.js';

@@ -66,6 +66,5 @@ function documentOf(collection: Collection, columns: Columns, data: string): Sto
 
 /** A condition: the id is one of a list, however long, bound as one value. */
 export function listedIds(sql: Sql, ids: readonly string[]): Fragment {
-  const oneOf = sql.dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
-  return { sql: oneOf, values: [sql.list(ids)] };
+  return { sql: `id ${sql.words.isOneOf}`, values: [sql.list(ids)] };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
-import type { DialectName, Value } from '#src/platform/db/query.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
+import type { Value } from '#src/platform/db/query.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../../databases/index.js';
 import type { StoredDocument } from './document.js';

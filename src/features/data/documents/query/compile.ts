@@ -1,6 +1,7 @@
 import { schemaLimits } from '#src/contract/limits.js';
-import { attributeColumn, castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
-import type { DialectName, Sql } from '#src/platform/db/query.js';
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
+import { type DialectName, dialectWords, type ElementKind } from '#src/platform/db/dialect-words.js';
+import type { Sql } from '#src/platform/db/query.js';
 import {
   createConditionCompiler,
   type ListQuery,
@@ -49,7 +50,7 @@ export function orderText(
 
 /** Placeholder for a value. Postgres needs the type because the value may come from a table of values. */
 function placeholderOf(dialect: DialectName, kind: ElementKind): string {
-  return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
+  return kind === 'text' ? '?' : dialectWords[dialect].typed(kind);
 }
 
 /** Most columns of an order for shared statements. More columns give too many different conditions on a cursor. */

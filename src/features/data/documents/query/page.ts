@@ -1,5 +1,6 @@
 import { documentTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
 import { type Fragment, join } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';

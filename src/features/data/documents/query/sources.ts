@@ -1,5 +1,5 @@
 import { countsTable, documentTable, readersTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import type { Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';
 import type { DocumentQuery } from './parse.js';
@@ -58,14 +58,7 @@ export function routeOf(
   return readable ** 2 <= amongWorth * steps ? 'among' : 'walk';
 }
 
-interface Deps {
-  readonly sql: Pick<Sql, 'dialect' | 'list'>;
-  readonly dialect: DialectName;
-  readonly isOneOf: string;
-  readonly place: string;
-  /** The roles of a list as rows. */
-  readonly eachRole: string;
-}
+type SourceSql = Pick<Sql, 'dialect' | 'words' | 'list'>;
 
 /** Finds the source of a list. `widest` is a role that many documents name. */
 export type SourceOf = (
@@ -76,20 +69,11 @@ export type SourceOf = (
 ) => DocumentSource;
 
 /** Creates the sources of lists of collections. */
-export function createSources(sql: Pick<Sql, 'dialect' | 'list'>): SourceOf {
-  const { dialect } = sql;
-  const isSqlite = dialect === 'sqlite';
-  const deps: Deps = {
-    sql,
-    dialect,
-    isOneOf: isSqlite ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))',
-    place: isSqlite ? '?' : 'cast(? as text)',
-    eachRole: isSqlite ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
-  };
+export function createSources(sql: SourceSql): SourceOf {
   return (collection, visibility, route, widest) =>
     visibility === 'everything' || route === 'all'
       ? everything(collection)
-      : ofRoles(deps, collection, visibility, route, widest);
+      : ofRoles(sql, collection, visibility, route, widest);
 }
 
 /** All documents of the collection. Their count is updated with each write. */
@@ -111,20 +95,23 @@ function everything(collection: Collection): DocumentSource {
 
 /** The documents that roles may read. The role that most documents name is first, so a walk mostly looks up one role. */
 function ofRoles(
-  { sql, dialect, isOneOf, place, eachRole }: Deps,
+  { dialect, words, list }: SourceSql,
   collection: Collection,
   roles: readonly string[],
   route: Exclude<Route, 'all'>,
   widest: string | undefined,
 ): DocumentSource {
   const [table, readers] = [documentTable(collection.number), readersTable(collection.number)];
-  const values = [sql.list(roles)];
+  const { isOneOf } = words;
+  const place = words.typed('text');
+  const values = [list(roles)];
   const readable = `select distinct seq from ${readers} where role ${isOneOf}`;
   // `order by seq` makes Postgres use the index. It assumes that all roles are equally frequent and would read the whole table for a rare
   // one.
   const ofRole = (columns: string, rest = '') =>
     `select ${columns} from ${readers} where role = granted.value order by seq ${rest}`;
-  const byRole = (columns: string, rest = '') => `${eachRole} cross join lateral (${ofRole(columns, rest)}) as named`;
+  const byRole = (columns: string, rest = '') =>
+    `${words.eachOfList('granted')} cross join lateral (${ofRole(columns, rest)}) as named`;
   const total = (upTo: number | 'exact'): Fragment => {
     if (upTo === 'exact') return { sql: `(select count(*) from (${readable}) as readable)`, values };
     const distinct = dialect === 'sqlite' ? readable : `select distinct seq from ${byRole('seq', `limit ${upTo}`)}`;

@@ -25,10 +25,8 @@ export interface LinkReads {
 
 /** Creates the SQL that reads related documents. */
 export function createLinkReads(sql: Sql): LinkReads {
-  const { dialect } = sql;
-  const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
-  const most = dialect === 'sqlite' ? '?' : 'cast(? as bigint)';
-  const serializerOf = createSerializers(dialect);
+  const { isOneOf, typed } = sql.words;
+  const serializerOf = createSerializers(sql.dialect);
   const sourceOf = createSources(sql);
   return {
     related: (relation, collection, owners, visibility, keys, maxBytes) => {
@@ -38,7 +36,7 @@ export function createLinkReads(sql: Sql): LinkReads {
       const { filter } = sourceOf(collection, visibility, visibility === 'everything' ? 'all' : 'walk');
       const visible = filter === undefined ? '' : ` and ${filter.sql}`;
       const few = `select ${relation.side} as owner, seq as at, ${bytes.sql} as bytes from ${linkTable(relation.link)} join ${table} on id = ${otherSide(relation)} where ${relation.side} ${isOneOf}${visible} order by seq limit ${relationLimits.read + 1}`;
-      const measured = `select owner, at, sum(bytes) over () as total, ${most} as most from (${few}) as few`;
+      const measured = `select owner, at, sum(bytes) over () as total, ${typed('integer')} as most from (${few}) as few`;
       const version = '(select version from collections where number = ?)';
       return {
         ...sql.text(

@@ -7,11 +7,9 @@ import { createSerializers } from '../model/serializer.js';
 
 /** Creates the SQL for links of relationships. The side of the given relationship decides where a statement starts. */
 export function createLinkStore(sql: Sql) {
-  const { dialect } = sql;
-  const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
-  const each = dialect === 'sqlite' ? 'json_each(?)' : 'unnest(cast(? as text[])) as given(value)';
-  const text = dialect === 'sqlite' ? '?' : 'cast(? as text)';
-  const serializerOf = createSerializers(dialect);
+  const { isOneOf, eachOfList, typed } = sql.words;
+  const text = typed('text');
+  const serializerOf = createSerializers(sql.dialect);
   return {
     ...createLocks(sql, isOneOf),
     ...createLinkLists(sql, isOneOf),
@@ -38,7 +36,7 @@ export function createLinkStore(sql: Sql) {
       ),
     insert: (relation: Relation, id: string, others: readonly string[], restricts: boolean): Query =>
       sql.text(
-        `insert into ${linkTable(relation.link)} (${relation.side}, ${otherSide(relation)}, restricts) select distinct ${text}, value, ${restricts ? 1 : 0} from ${each}`,
+        `insert into ${linkTable(relation.link)} (${relation.side}, ${otherSide(relation)}, restricts) select distinct ${text}, value, ${restricts ? 1 : 0} from ${eachOfList('given')}`,
         [id, sql.list(others)],
       ),
     /** Removes all links of related documents. */

@@ -33,7 +33,7 @@ export function createScanStore(sql: Sql) {
   const { knex } = sql;
   const name = listScans.name;
   const key = ['collection', 'shape'];
-  const longest = sql.dialect === 'sqlite' ? 'max' : 'greatest';
+  const { greatest } = sql.words;
   return {
     /** Adds the counts of a process. */
     merge: (rows: readonly ScanRow[]): Query =>
@@ -44,7 +44,7 @@ export function createScanStore(sql: Sql) {
           .merge({
             lists: knex.raw(`${name}.lists + excluded.lists`),
             total_ms: knex.raw(`${name}.total_ms + excluded.total_ms`),
-            longest_ms: knex.raw(`${longest}(${name}.longest_ms, excluded.longest_ms)`),
+            longest_ms: knex.raw(`${greatest}(${name}.longest_ms, excluded.longest_ms)`),
             last_at: knex.raw('excluded.last_at'),
           }),
       ),

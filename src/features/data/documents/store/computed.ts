@@ -1,5 +1,5 @@
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
-import type { DialectName } from '#src/platform/db/query.js';
+import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Fragment } from '#src/platform/list-query/index.js';
 import type { WholeNumber } from '#src/platform/text/json.js';
 import { type Attribute, columnKind } from '../../databases/index.js';
@@ -47,7 +47,7 @@ function addWhole(
   const least = [int64.min, ...(min === undefined ? [] : [BigInt(min)]), ...(by < 0n ? own : [])];
   const most = [int64.max, ...(max === undefined ? [] : [BigInt(max)]), ...(by > 0n ? own : [])];
   const [low, high] = [largestOf(least) - by, smallestOf(most) - by];
-  const number = dialect === 'sqlite' ? 'cast(? as integer)' : 'cast(? as bigint)';
+  const number = dialectWords[dialect].number('integer');
   const value = { sql: `${column} + ${number}`, values: [String(by)] };
   if (low > int64.max || high < int64.min) return { value, fits: never };
   const range = [largestOf([low, int64.min]), smallestOf([high, int64.max])];
@@ -72,7 +72,7 @@ function addDouble(
   const own = bound === undefined ? [] : [Number(bound)];
   const low = Math.max(-Number.MAX_VALUE, Number(min ?? -Number.MAX_VALUE), ...(by < 0 ? own : []));
   const high = Math.min(Number.MAX_VALUE, Number(max ?? Number.MAX_VALUE), ...(by > 0 ? own : []));
-  const number = dialect === 'sqlite' ? 'cast(? as real)' : 'cast(? as double precision)';
+  const number = dialectWords[dialect].number('double');
   const sum = `${column} + ${number}`;
   return {
     value: { sql: sum, values: [by] },

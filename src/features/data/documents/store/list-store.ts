@@ -1,5 +1,6 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import type { DialectName } from '#src/platform/db/dialect-words.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
 import { afterCursor, type Fragment, join, type Order } from '#src/platform/list-query/index.js';
 import type { Collection } from '../../databases/index.js';
@@ -89,15 +90,12 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   };
   return {
     readerCounts: (collection, roles, upTo) => {
-      const [readers, each] = [
-        readersTable(collection.number),
-        dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
-      ];
+      const readers = readersTable(collection.number);
       // `order by seq` makes Postgres use the index. It would read the whole table for a rare role if most documents name another one.
       const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value order by seq limit ${upTo}) as counted`;
       const last = `(select max(seq) from ${documentTable(collection.number)})`;
       return sql.text(
-        `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${each}`,
+        `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${sql.words.eachOfList('granted')}`,
         [sql.list(roles)],
       );
     },
@@ -108,9 +106,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
         const isWhole = field === undefined || typeOf(field).column === 'integer';
         return `${isWhole ? `cast(${column} as text)` : column} as c${at}`;
       });
-      const oneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
       return sql.text(
-        `select id, permissions, ${columns.join(', ')} from ${documentTable(collection.number)} where id ${oneOf}`,
+        `select id, permissions, ${columns.join(', ')} from ${documentTable(collection.number)} where id ${sql.words.isOneOf}`,
         [sql.list(ids)],
       );
     },
@@ -126,8 +123,10 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     },
     stillMatching: (collection, { conditions }, ids) => {
       const { sql: text, values } = join([listedIds(sql, ids), ...conditions.map(condition)], ' and ');
-      const lock = dialect === 'postgres' ? ' for update' : '';
-      return sql.text(`select id from ${documentTable(collection.number)} where ${text} order by id${lock}`, values);
+      return sql.text(
+        `select id from ${documentTable(collection.number)} where ${text} order by id${sql.words.forUpdate}`,
+        values,
+      );
     },
     totalKey: (collection, request, page) => totalKey(deps, collection, request, page),
     list: (collection, request, page) => pages.alone(pageOf(deps, collection, request, page)),
@@ -173,7 +172,7 @@ function pageOf(
   const { dialect } = sql;
   const { visibility, route, widest, cursor, count, maxBytes, form, known, absent } = page;
   const serializer = serializerOf(collection);
-  const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
+  const line = sql.words.lineFeed;
   const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
     sql: `${columnArray[dialect]} || ${line} || (${data})`,
     values,
@@ -191,7 +190,7 @@ function pageOf(
     document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
     separator: form === 'printed' ? "','" : line,
     bytes: serializer.bytes(request.select),
-    maxBytes: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },
+    maxBytes: { sql: sql.words.typed('integer'), values: [maxBytes] },
     version: versionOf(collection, request),
   };
 }

@@ -1,8 +1,9 @@
 import { answerLimits } from '#src/contract/limits.js';
 import { toArrays, unnested } from '#src/platform/db/arrays.js';
-import { attributeColumn, type ColumnKind, castTypes } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import { documentTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import { type ColumnKind, castTypes, type DialectName } from '#src/platform/db/dialect-words.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../../databases/index.js';
@@ -82,13 +83,10 @@ interface Deps {
   readonly serializerOf: Serializers;
 }
 
-const textPlaceholders = { sqlite: '?', postgres: 'cast(? as text)' } as const;
-
 /** Creates the SQL over the documents of collections. */
 export function createDocumentStore(sql: Sql): DocumentStore {
   const { dialect } = sql;
-  const placeholder = (kind: ColumnKind) =>
-    dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castTypes[kind]})` : '?';
+  const placeholder = (kind: ColumnKind) => (kind === 'text' || kind === 'list' ? '?' : sql.words.typed(kind));
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
   const serializerOf = createSerializers(dialect);
   const deps: Deps = { sql, placeholder, query, serializerOf };
@@ -106,7 +104,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const named = namedIds(sql, ids);
       const data = serializerOf(collection).data(keys);
       return query({
-        sql: `select id, ${data.sql} as data, ${version} as version from ${documentTable(collection.number)} where ${named.sql}${dialect === 'postgres' ? ' for update' : ''}`,
+        sql: `select id, ${data.sql} as data, ${version} as version from ${documentTable(collection.number)} where ${named.sql}${sql.words.forUpdate}`,
         values: [...data.values, collection.number, ...named.values],
       });
     },
@@ -123,7 +121,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     insertRows: (collection, inserts) => insertRows(deps, collection, inserts),
     permissions: (collection, id, isLocked = true) =>
       query({
-        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' && isLocked ? ' for update' : ''}`,
+        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${isLocked ? sql.words.forUpdate : ''}`,
         values: [collection.number, id],
       }),
     updateRows: (collection, ids, change) => query(update(collection, namedIds(sql, ids), change)),
@@ -218,7 +216,7 @@ function insertRows({ sql, query, serializerOf }: Deps, collection: Collection, 
   const isUnique = collection.indexes.some(({ type }) => type === 'unique');
   const inOrder = dialect === 'postgres' && !isUnique ? ' order by id' : '';
   return query({
-    sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholders[dialect]}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
+    sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${sql.words.typed('text')}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
     values: [schemaHash, ...given.values, ...current.values],
   });
 }
@@ -243,7 +241,7 @@ function createBatches({ sql, query, serializerOf }: Deps): Pick<DocumentStore, 
       const { schemaHash, changed } = serializerOf(collection);
       const printed = changed(new Map());
       return query({
-        sql: `update ${documentTable(collection.number)} set printed = ${printed.sql}, shape = ${textPlaceholders[sql.dialect]} where seq > ? and seq <= ? and shape <> ?`,
+        sql: `update ${documentTable(collection.number)} set printed = ${printed.sql}, shape = ${sql.words.typed('text')} where seq > ? and seq <= ? and shape <> ?`,
         values: [...printed.values, schemaHash, after, to, schemaHash],
       });
     },

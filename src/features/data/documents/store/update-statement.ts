@@ -1,6 +1,7 @@
-import { attributeColumn, type ColumnKind } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import { documentTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName, Value } from '#src/platform/db/query.js';
+import { type ColumnKind, type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
+import type { Value } from '#src/platform/db/query.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, columnKind } from '../../databases/index.js';
 import type { StoredValues, Times } from '../model/document.js';
@@ -39,13 +40,13 @@ interface Assignment {
 
 /** Creates the statement that changes documents that meet a condition. */
 export function createUpdateStatement({ dialect, placeholder, isCurrent, serializerOf }: Parts) {
-  const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
-  const textPlaceholder = dialect === 'postgres' ? 'cast(? as text)' : '?';
+  const { isDistinctFrom, typed } = dialectWords[dialect];
+  const textPlaceholder = typed('text');
   /** Condition that a row differs in one of the columns, or in the time of its last change if one is given. */
   const differs = (changed: readonly Assignment[], updatedAt: string | undefined): Fragment => {
     const time = updatedAt === undefined ? [] : [{ column: 'updated_at', sql: textPlaceholder, value: updatedAt }];
     const all = [...changed, ...time];
-    const unlikes = all.map(({ column, sql }) => `${column} ${unlike} ${sql}`).join(' or ');
+    const unlikes = all.map(({ column, sql }) => `${column} ${isDistinctFrom} ${sql}`).join(' or ');
     return { sql: ` and (${unlikes || '1 = 0'})`, values: all.map(({ value }) => value) };
   };
   return (collection: Collection, named: Fragment, change: DocumentChange): Fragment => {

@@ -82,12 +82,9 @@ function fileStatements(sql: Sql) {
     rows: (bucketKey: string, roles: readonly string[] | undefined) => {
       const rows = complete(bucketKey);
       if (roles === undefined) return rows;
-      const granted = sql.list(grantsOf('read', roles));
-      const entries =
-        sql.dialect === 'sqlite'
-          ? 'exists (select 1 from json_each(files.permissions) as granted where granted.value in (select value from json_each(?)))'
-          : 'exists (select 1 from json_array_elements_text(cast(files.permissions as json)) as granted where granted = any(cast(? as text[])))';
-      return rows.whereRaw(entries, [granted]);
+      const granted = sql.words.eachTextInJson('granted', 'files.permissions');
+      const isGranted = `exists (select 1 from ${granted} where granted.value ${sql.words.isOneOf})`;
+      return rows.whereRaw(isGranted, [sql.list(grantsOf('read', roles))]);
     },
     columns: () => files.select(sql),
     insert: (row: FileRow): Query =>

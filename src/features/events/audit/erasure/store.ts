@@ -88,10 +88,9 @@ function ownerless(sql: Sql, entryIds: readonly string[]): Query {
 }
 
 function remove(sql: Sql, keys: readonly SubjectKey[]): Query {
-  const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(?::json)';
   return sql.text(
     `delete from audit_subjects where (entry_id, field) in
-          (select given.value ->> 0, given.value ->> 1 from ${given} as given)`,
+          (select given.value ->> 0, given.value ->> 1 from ${sql.words.eachInJson('given')})`,
     [JSON.stringify(keys)],
   );
 }

@@ -129,11 +129,10 @@ function countWaiting(sql: Sql, limit: number): Query {
 }
 
 function seal(sql: Sql, seals: readonly Seal[]): Query {
-  const given = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
   return sql.text(
     `update audit_entries set seq = cast(given.value ->> 1 as bigint), previous_hash = given.value ->> 2,
           hash = given.value ->> 3
-        from ${given} where audit_entries.id = given.value ->> 0 and audit_entries.seq is null`,
+        from ${sql.words.eachInJson('given')} where audit_entries.id = given.value ->> 0 and audit_entries.seq is null`,
     [JSON.stringify(seals)],
   );
 }

@@ -31,19 +31,18 @@ export function createDeliveryClaim(sql: Sql) {
         from shares cross join deliveries as taken on taken.id in (select id ${due} :largest)) where number <= most`;
   // A subquery: planned as a join, it would read all of a small table.
   const isTaken = isPostgres ? 'id = any(array(select id from taken))' : 'id in (select id from taken)';
-  const given = isPostgres ? 'json_array_elements(cast(:shares as json))' : 'json_each(:shares)';
   const before = (of = '') => `sum(bytes) over (${of} order by due_at, id) - bytes as before`;
   const claim = sql.prepare<Readonly<Record<(typeof names)[number], Value>>>((k, p) =>
     k.raw(
       `with shares as materialized (
         select value ->> 0 as project_id, value ->> 1 as webhook_id, cast(value ->> 2 as integer) as most,
-          cast(value ->> 3 as integer) as long_bytes, value ->> 4 as place from ${given}),
+          cast(value ->> 3 as integer) as long_bytes, value ->> 4 as place from ${sql.words.eachInJson('given', ':shares')}),
       oldest as materialized (${oldest}),
       own as (select * from (select oldest.*, ${before('partition by place')} from oldest) as one where bytes = 0 or before < long_bytes),
       taken as (select id from (select id, bytes, ${before()} from own) as one where bytes = 0 or before < :longBytes)
       update deliveries set state = 'delivering', updated_at = :now, ${leased} where ${isTaken}
         returning :row, (select data from events where events.id = deliveries.event_id) as data`,
-      { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) } as never,
+      { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) },
     ),
   );
   return (shares: readonly Share[], longBytes: number, { owner, now, until }: RowLease): Query =>

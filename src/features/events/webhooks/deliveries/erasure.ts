@@ -24,9 +24,8 @@ const ids = [
 function createErasureStore(sql: Sql) {
   // Searches the audience too: it contains versions of a membership for other members of the team.
   const said = "data || coalesce(audience, '')";
-  const holds = sql.dialect === 'sqlite' ? `instr(${said}, ?) > 0` : `strpos(${said}, ?) > 0`;
-  const creatorOf = sql.dialect === 'sqlite' ? `audience ->> 'creator'` : `audience::json ->> 'creator'`;
-  const given = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
+  const { positionOf, json, eachInJson } = sql.words;
+  const holds = `${positionOf}(${said}, ?) > 0`;
   const ofEvents = (table: string, eventIds: readonly string[]) =>
     sql.knex(table).where(sql.isOneOf(table === 'deliveries' ? 'event_id' : 'delivery_id', sql.list(eventIds)));
   return {
@@ -44,7 +43,7 @@ function createErasureStore(sql: Sql) {
     ): Query =>
       sql.text(
         `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
-          and (case when type like 'file%' then ${creatorOf} = ?
+          and (case when type like 'file%' then ${json('audience')} ->> 'creator' = ?
             else data not like '{%' or ${texts.map(() => holds).join(' or ')} end)`,
         [after, ...(end === undefined ? [] : [end]), projectId, creator, ...texts],
       ),
@@ -52,14 +51,12 @@ function createErasureStore(sql: Sql) {
     replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
       sql.text(
         `update events set data = given.value ->> 1, audience = case when events.type like 'document%' then events.audience end
-          from ${given} where events.id = given.value ->> 0`,
+          from ${eachInJson('given')} where events.id = given.value ->> 0`,
         [JSON.stringify(values)],
       ),
     /** Locks deliveries until the end of the unit. A delivery claimed later posts the erased event. */
-    deliveries: (eventIds: readonly string[]): Query => {
-      const found = ofEvents('deliveries', eventIds).select('id', 'event_id', 'state');
-      return sql.compile(sql.dialect === 'sqlite' ? found : found.forUpdate());
-    },
+    deliveries: (eventIds: readonly string[]): Query =>
+      sql.compile(ofEvents('deliveries', eventIds).select('id', 'event_id', 'state').forUpdate()),
     dropResponses: (deliveryIds: readonly string[]): Query =>
       sql.compile(ofEvents('delivery_attempts', deliveryIds).update({ response: '' })),
   };

@@ -68,8 +68,9 @@ function notify(sql: Sql, projectId: string): readonly Query[] {
 
 /** The enabled webhooks of a project. Locks them against deletion until the end of the unit. */
 function subscribers(sql: Sql, projectId: string): Query {
-  const keyShare = sql.dialect === 'sqlite' ? '' : 'for key share';
-  return sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]);
+  return sql.text(`select id, events from webhooks where project_id = ? and enabled = 1${sql.words.forKeyShare}`, [
+    projectId,
+  ]);
 }
 
 function oldestWaiting(sql: Sql): Query {
@@ -87,13 +88,12 @@ function number(sql: Sql, projectId: string, { last, now, limit }: Numbers, retu
 }
 
 function insertDeliveries(sql: Sql, projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query {
-  const rows = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
   return sql.text(
     `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed,
           sequence, bytes, created_at, updated_at)
         select given.value ->> 0, events.project_id, given.value ->> 1, events.id, events.type, 'pending', 0, ?, 0, 0,
           events.sequence, octet_length(events.data), events.created_at, ?
-        from ${rows} join events on events.id = given.value ->> 2 where events.project_id = ?
+        from ${sql.words.eachInJson('given')} join events on events.id = given.value ->> 2 where events.project_id = ?
         on conflict (event_id, webhook_id) do nothing`,
     [now, now, JSON.stringify(drafts), projectId],
   );

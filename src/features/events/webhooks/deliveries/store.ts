@@ -44,7 +44,7 @@ function insert(sql: Sql, row: Delivery): Query {
 function lockWebhook(sql: Sql, { projectId, id }: WebhookAddress): Query {
   const found = sql.knex(webhooks.name).where({ project_id: projectId, id }).select('id');
   // This lock still allows new deliveries that refer to the webhook.
-  return sql.compile(sql.dialect === 'sqlite' ? found : found.forNoKeyUpdate());
+  return sql.compile(found.forNoKeyUpdate());
 }
 
 /**
@@ -71,17 +71,16 @@ function prepareWaitingWebhooks(sql: Sql) {
         )
         select :row from waiting w join webhooks on webhooks.project_id = w.project_id and webhooks.id = w.webhook_id
         where w.due_at <= :now`,
-      { row: webhooks.select(sql), now: p.now } as never,
+      { row: webhooks.select(sql), now: p.now },
     ),
   );
 }
 
 /** Last change of each webhook. */
 function changedAt(sql: Sql, some: readonly WebhookAddress[]): Query {
-  const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
   return sql.text(
     `select project_id, id, updated_at from webhooks
-          where (project_id, id) in (select value ->> 0, value ->> 1 from ${given})`,
+          where (project_id, id) in (select value ->> 0, value ->> 1 from ${sql.words.eachInJson('given')})`,
     [JSON.stringify(some.map(({ projectId, id }) => [projectId, id]))],
   );
 }

@@ -96,10 +96,9 @@ export function createWebhookStore(sql: Sql) {
     /** Resets the failures of webhooks that succeeded. Skips those without failures. */
     markWorking: (succeeded: readonly { readonly projectId: string; readonly webhookId: string }[]): Query => {
       const ids = [...new Set(succeeded.map(({ projectId, webhookId }) => JSON.stringify([projectId, webhookId])))];
-      const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
       return sql.text(
         `update webhooks set attempts = 0, failing_since = null where failing_since is not null
-          and (project_id, id) in (select value ->> 0, value ->> 1 from ${given}) returning project_id, id`,
+          and (project_id, id) in (select value ->> 0, value ->> 1 from ${sql.words.eachInJson('given')}) returning project_id, id`,
         [`[${ids.join(',')}]`],
       );
     },

@@ -24,20 +24,14 @@ const members = {
 } as const;
 
 /** SQL over the targets of a user, which are a JSON array in the user's row. */
-export function createTargetStore({ dialect, knex }: Pick<Sql, 'dialect' | 'knex'>) {
-  const each =
-    dialect === 'sqlite'
-      ? 'cross join json_each(users.targets) as target'
-      : 'cross join json_array_elements(users.targets::json) as target (value)';
-  const member = (name: string) =>
-    dialect === 'sqlite' ? `json_extract(target.value, '$.${name}')` : `target.value ->> '${name}'`;
-  const columns = Object.entries(members).map(([column, name]) => `${member(name)} as ${column}`);
+export function createTargetStore({ words, knex }: Pick<Sql, 'words' | 'knex'>) {
+  const columns = Object.entries(members).map(([column, name]) => `target.value ->> '${name}' as ${column}`);
   return {
     packed: () => knex.raw('packed'),
     ofUser: (projectId: string, userId: string) =>
       knex(
         knex(userTable.name)
-          .joinRaw(each)
+          .joinRaw(`cross join ${words.eachInJson('target', 'users.targets')}`)
           .where({ 'users.project_id': projectId, 'users.id': userId })
           .select(knex.raw([...columns, 'users.id as user_id', 'cast(target.value as text) as packed'].join(', ')))
           .as('targets'),

@@ -92,7 +92,7 @@ export function createMessageStore(sql: Sql) {
     waiting: sql.prepare<{ now: Instant }>((k, p) =>
       k.raw(`select distinct channel from messages where due_at <= :now and ${isFree(':now')}`, {
         now: p.now,
-      } as never),
+      }),
     ),
     claim: createLeaseClaim(sql, messageTable, {
       scope: ['channel'],
