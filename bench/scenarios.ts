@@ -2,6 +2,7 @@ import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } f
 import { getScenarios, listScenarios } from './list-load.js';
 import type { BenchRequest } from './request.js';
 import type { Scenario } from './scenario-kinds.js';
+import { togetherScenarios } from './together.js';
 import { totalScenarios } from './totals.js';
 import { loginRequest, type World } from './world.js';
 
@@ -51,6 +52,7 @@ export const scenarios: readonly Scenario[] = [
   ...getScenarios,
   ...listScenarios,
   ...totalScenarios,
+  ...togetherScenarios,
   {
     kind: 'ceiling',
     name: 'document create, rows alone',

@@ -3,6 +3,7 @@ import { expectStatus, type Maker } from './maker.js';
 import { createPeople, type People } from './people.js';
 import type { BenchRequest } from './request.js';
 import { createSecured, type Secured } from './secured.js';
+import { createTogether } from './together.js';
 
 /** Someone who can log in. */
 export interface Account {
@@ -34,6 +35,7 @@ export async function createWorld(maker: Maker, rows: number): Promise<World> {
     accounts.push(await signUp(port, project, `login${number}@example.com`));
   const people = await createPeople(maker);
   const articles = await createArticles(maker);
+  await createTogether(maker);
   return { project, key, ...people, accounts, articles, secured: await createSecured(maker, rows) };
 }
 
