@@ -12,6 +12,11 @@ export interface DatabaseOfProject {
 export interface TableLocks {
   /** Called before a unit or snapshot uses tables of several collections. Blocks schema changes of several collections until it ends. */
   use(reader: Reader, databases: readonly DatabaseOfProject[]): Promise<void>;
+  /**
+   * Called first in a unit that writes several documents, or links between documents. Blocks other such units of these databases until it
+   * ends, so that they need no order of their row locks. Includes `use`.
+   */
+  write(unit: Unit, databases: readonly DatabaseOfProject[]): Promise<void>;
   /** Called before a unit changes several tables. Blocks all users of these tables until the unit ends. */
   lock(unit: Unit, databases: readonly DatabaseOfProject[], tables: readonly string[]): Promise<void>;
   /** Called before a unit changes the table of one collection, and tables that only it writes. Does not block users of several tables. */
@@ -35,6 +40,8 @@ const waitsMs = { first: 200, longest: 600 } as const;
 const vacuumMs = 1300;
 /** No further attempt starts after this time; a unit may run a little longer. */
 const longestMs = 8000;
+const nothing = async () => {};
+
 /** SQLSTATE for a lock that was not available in time. */
 const notInTime = '55P03';
 
@@ -45,10 +52,10 @@ const notInTime = '55P03';
  * SQLite has one writer at a time and needs no locks.
  */
 export function createTableLocks(sql: Sql): TableLocks {
-  if (sql.dialect === 'sqlite') return { use: async () => {}, lock: async () => {}, lockOne: async () => {} };
-  const ofDatabases = (databases: readonly DatabaseOfProject[], isShared: boolean): Query => {
+  if (sql.dialect === 'sqlite') return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
+  const ofDatabases = (what: 'tables' | 'writes', databases: readonly DatabaseOfProject[], isShared = false): Query => {
     const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
-    const names = databases.map(({ projectId, databaseId }) => `tables ${projectId}/${databaseId}`);
+    const names = databases.map(({ projectId, databaseId }) => `${what} ${projectId}/${databaseId}`);
     return sql.text(
       `select pg_advisory_xact_lock${isShared ? '_shared' : ''}(place) from (${places} order by place) as places`,
       [sql.list(names)],
@@ -95,9 +102,14 @@ export function createTableLocks(sql: Sql): TableLocks {
   };
   return {
     use: async (reader, databases) => {
-      if (databases.length > 0) await reader.all(ofDatabases(databases, true));
+      if (databases.length > 0) await reader.all(ofDatabases('tables', databases, true));
     },
-    lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases(databases, false)]),
+    write: async (unit, databases) => {
+      if (databases.length === 0) return;
+      // In this order: whoever waits for other writers must not keep schema changes waiting.
+      await unit.together([ofDatabases('writes', databases), ofDatabases('tables', databases, true)]);
+    },
+    lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases('tables', databases)]),
     lockOne: (unit, tables, against) => lockAll(unit, tables, against),
   };
 }

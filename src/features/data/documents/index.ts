@@ -16,7 +16,6 @@ import { createDocumentWrites } from './changes/writes.js';
 import { documentReply, pageReply, selectionReply } from './model/view.js';
 import { createDocumentReads } from './reads/reads.js';
 import { createDocumentsOfUnit, type DocumentsOfUnit } from './reads/within.js';
-import { createHolds } from './relations/holds.js';
 import { createLinkStore } from './relations/link-store.js';
 import { createRelease } from './relations/removal.js';
 import { createRelate } from './relations/writes.js';
@@ -28,7 +27,7 @@ import { createTransfer } from './transfer/index.js';
 export { documentShape, documentValuesApi, documentWriteErrors } from './api.js';
 export type { DocumentPage, StoredDocument } from './model/document.js';
 export { printDocument } from './model/serializer.js';
-export type { DocumentsOfUnit, HeldChange, HeldMatch } from './reads/within.js';
+export type { DocumentsOfUnit, NamedChange } from './reads/within.js';
 export type { AdvisedScan } from './scans/index.js';
 export { SchemaChanged } from './store/errors.js';
 export type { ImportedDocument, TransferPlace } from './transfer/index.js';
@@ -50,11 +49,10 @@ export function createDocumentsFeature(
   const relations = {
     relate: createRelate(relationDeps),
     release: createRelease(relationDeps),
-    holds: createHolds(databases, links, tables),
   };
   const rowWrites = createRowWrites(runtime.sql, store);
-  const changes = createChanges(runtime, store, { rowWrites, ...relations });
-  const bulk = createBulkChanges({ store, rowWrites, changes, holds: relations.holds });
+  const changes = createChanges(runtime, store, { rowWrites, tables, ...relations });
+  const bulk = createBulkChanges({ store, rowWrites, changes, tables });
   const collections = createCollections(runtime, databases, joinRequests(runtime, store, rowWrites));
   const documents: Documents = {
     ...createDocumentReads(runtime, collections, store, scans.watch),
@@ -71,10 +69,9 @@ export function createDocumentsFeature(
     ...implementDocuments(documents),
     /** The same operations as parts of a unit of work. */
     within: (unit: Unit): DocumentsOfUnit => {
-      const { holds } = relations;
-      const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency, holds });
-      const { hold, mayChange, tagOf } = ofUnit;
-      return { hold, mayChange, tagOf, operations: implementDocuments(ofUnit.documents).operations };
+      const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency, tables });
+      const { lock, mayChange, tagOf } = ofUnit;
+      return { lock, mayChange, tagOf, operations: implementDocuments(ofUnit.documents).operations };
     },
   };
 }

@@ -50,7 +50,7 @@ export async function addCalls<T>(
     const before = await states.stagedIn(unit, caller, transaction);
     const replay = createReplay(within, unit, caller);
     const known = before.map(({ call }) => call);
-    await replay.hold([...known, ...calls]);
+    await replay.lock([...known, ...calls]);
     const found: (string | null)[] = [];
     for (const [at, call] of calls.entries()) {
       const base = () => replay.baseOf(call, [...known, ...calls.slice(0, at)]);

@@ -104,6 +104,6 @@ function withIds(body: Readonly<Record<string, unknown>>, newId: NewId): Readonl
 }
 
 /** The value itself if it is an object, else an empty object. */
-export function asObject(value: unknown): Readonly<Record<string, unknown>> {
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

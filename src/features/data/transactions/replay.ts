@@ -3,16 +3,8 @@ import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
 import type { Call, RequestFacts } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { DocumentsOfUnit, HeldChange, HeldMatch } from '../documents/index.js';
-import {
-  asObject,
-  documentOf,
-  factsOf,
-  failureAt,
-  operationNamed,
-  type StagedCall,
-  type TransactionCaller,
-} from './calls.js';
+import type { DocumentsOfUnit, NamedChange } from '../documents/index.js';
+import { documentOf, factsOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
 
 /** A staged operation with the state of its document at that time; null if the state does not matter. */
 export interface Staged {
@@ -56,10 +48,8 @@ export interface Replay {
   one(call: StagedCall, ifMatch?: string): Promise<unknown>;
   /** Reads documents as the transaction sees them. */
   read(operationId: string, call: Pick<Call, 'params' | 'query'>): Promise<unknown>;
-  /**
-   * Locks the documents that the calls will change. Prevents deadlocks of transactions that change the same documents in different order.
-   */
-  hold(calls: readonly StagedCall[]): Promise<void>;
+  /** Called before any call is applied. Blocks other changes of several documents in the databases of the calls. */
+  lock(calls: readonly StagedCall[]): Promise<void>;
   /** Throws FailedOperation if a document has changed since an operation on it was staged. */
   requireUnchanged(staged: readonly Staged[]): Promise<void>;
   /** Number of documents changed so far. */
@@ -95,10 +85,9 @@ export function createReplay(
     },
     one: (call, ifMatch) => one(scope, call, ifMatch),
     read: (operationId, call) => read(scope, operationId, call),
-    hold: (calls) =>
-      scope.documents.hold(
-        calls.flatMap((call) => changesOf(scope, call)),
-        calls.flatMap((call) => matchesOf(scope, call)),
+    lock: (calls) =>
+      scope.documents.lock(
+        calls.map(({ params }) => ({ projectId: project.id, databaseId: String(params.databaseId) })),
       ),
     requireUnchanged: (staged) => requireUnchanged(scope, staged),
     baseOf: (call, before) => baseOf(scope, call, before),
@@ -145,20 +134,13 @@ async function baseOf(scope: Scope, call: StagedCall, before: readonly StagedCal
 }
 
 /** Documents named in a call. */
-function changesOf(scope: Scope, call: StagedCall): HeldChange[] {
+function changesOf(scope: Scope, call: StagedCall): NamedChange[] {
   const { action, body } = call;
   const id = documentOf(call)?.id;
   const isOfMany = (action === 'bulkCreate' || action === 'bulkUpsert') && Array.isArray(body.documents);
   const given: readonly Given[] = isOfMany ? (body.documents as Given[]) : id === undefined ? [] : [{ ...body, id }];
   const isRemoved = action === 'delete';
-  return given.map((each) => ({ where: whereOf(scope, call), id: each.id, data: asObject(each.data), isRemoved }));
-}
-
-/** Documents that a call selects by queries. */
-function matchesOf(scope: Scope, call: StagedCall): HeldMatch[] {
-  const { action, body } = call;
-  if (action !== 'bulkUpdate' && action !== 'bulkDelete') return [];
-  return [{ where: whereOf(scope, call), queries: Array.isArray(body.queries) ? body.queries.map(String) : [] }];
+  return given.map(({ id: each }) => ({ where: whereOf(scope, call), id: each, isRemoved }));
 }
 
 function whereOf({ project, actor, facts, room }: Scope, { params: { databaseId, collectionId } }: StagedCall) {

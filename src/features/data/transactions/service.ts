@@ -168,7 +168,7 @@ async function read(
       return db.rehearse(auditContextOf(caller), async (unit) => {
         const replay = createReplay(within, unit, caller, room);
         const staged = await stagedIn(unit, caller, transaction);
-        await replay.hold(staged.map((one) => one.call));
+        await replay.lock(staged.map((one) => one.call));
         await asConflict(() => replay.all(staged));
         return replay.read(operationId, call);
       });
@@ -192,7 +192,7 @@ async function commit(
         // First, so that only one of two concurrent commits continues.
         const ended = await end(unit, transaction, 'committed');
         const replay = createReplay(within, unit, caller);
-        await replay.hold(staged.map(({ call }) => call));
+        await replay.lock(staged.map(({ call }) => call));
         await replay.requireUnchanged(staged);
         await replay.all(staged);
         await keep(unit, ended);

@@ -81,9 +81,8 @@ export async function requireWritable(
   where: CollectionContext,
   collection: Collection,
   id: string,
-  isLocked = true,
 ): Promise<{ readonly mayRead: boolean } | undefined> {
-  const row = await unit.one(store.permissions(collection, id, isLocked));
+  const row = await unit.one(store.permissions(collection, id));
   if (row === undefined) {
     if (!collectionGrants(where, collection, 'create')) throw unpermittedInCollection(where, collection, 'create');
     return undefined;

@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { bulkLimits } from '#src/contract/limits.js';
 import { expandPermissions } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
+import type { TableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
@@ -16,7 +17,6 @@ import { printDocument } from '../model/serializer.js';
 import { changedValues, charactersOf, timesOf } from '../model/structure.js';
 import { type Operators, operated, operatorsOf, unoperated } from '../operators/index.js';
 import { type DocumentQuery, parseQueries } from '../query/parse.js';
-import type { Holds } from '../relations/holds.js';
 import { valuesOf } from '../relations/operated.js';
 import { requireCurrent, SchemaChanged, wireNow } from '../store/errors.js';
 import type { DocumentStore } from '../store/store.js';
@@ -45,30 +45,18 @@ export interface BulkChanges {
     input: DocumentInput,
   ): Promise<StoredDocument[]>;
   remove(unit: Unit, collection: Collection, queries: readonly string[]): Promise<StoredDocument[]>;
-  /** The documents that `update` and `remove` would change now; nothing is locked. */
-  matched(unit: Unit, collection: Collection, queries: readonly string[]): Promise<Matched>;
 }
-
-/** Documents that match queries. */
-export interface Matched {
-  readonly ids: readonly string[];
-  /** Whether it depends on the others that match which they are. */
-  readonly isPart: boolean;
-}
-
-/** Most attempts to lock matching documents while others change them. */
-const maxAttempts = 5;
 
 interface Deps {
   readonly store: DocumentStore;
   readonly rowWrites: RowWrites;
   readonly changes: Changes;
-  readonly holds: Holds;
+  readonly tables: TableLocks;
 }
 
 /** Creates the changes of many documents. */
 export function createBulkChanges(deps: Deps): BulkChanges {
-  return bind(deps, { create, upsert, update, remove, matched });
+  return bind(deps, { create, upsert, update, remove });
 }
 
 async function create(
@@ -84,7 +72,7 @@ async function create(
   const documents = given.map(({ id, ...input }) => changes.prepare(where, collection, id, input));
   const characters = documents.reduce((sum, { values }) => sum + charactersOf(values), 0);
   if (characters > bulkLimits.bytes) throw tooLarge();
-  await hold(deps, unit, collection, given);
+  if (given.some(({ id }) => id !== uniqueId)) await deps.tables.write(unit, [collection]);
   return changes.insertAll(unit, collection, documents);
 }
 
@@ -97,7 +85,7 @@ async function upsert(
 ) {
   requireUnrelated(collection);
   requireDistinct(given);
-  await hold(deps, unit, collection, given);
+  await deps.tables.write(unit, [collection]);
   const written: StoredDocument[] = [];
   let bytes = 0;
   for (const { id, ...input } of given) {
@@ -121,13 +109,6 @@ function requireUnrelated({ relations }: Collection): void {
 function requireDistinct(given: readonly GivenDocument[]): void {
   const ids = given.map(({ id }) => id).filter((id) => id !== uniqueId);
   if (new Set(ids).size < ids.length) throw new Failure('document_already_exists');
-}
-
-/** Locks the documents before they are written in the given order. */
-function hold({ holds }: Deps, unit: Unit, collection: Collection, given: readonly GivenDocument[]) {
-  const named = given.filter(({ id }) => id !== uniqueId);
-  const touched = named.map(({ id }) => ({ collection, id, isNamed: true, relations: [], isRemoved: false }));
-  return holds.forAll(unit, touched);
 }
 
 async function update(
@@ -163,20 +144,21 @@ async function update(
   return inOrder(ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
 }
 
-/** Finds the ids of matching documents, in their order, and locks them. All units lock in the same order, whatever order queries have. */
-async function match(deps: Deps, unit: Unit, collection: Collection, queries: readonly string[], added: number) {
-  const { store, holds } = deps;
+/** Finds the ids of matching documents, in their order, and locks them. Leaves out those that a change of one document unmatched meanwhile. */
+async function match(
+  { store, tables }: Deps,
+  unit: Unit,
+  collection: Collection,
+  queries: readonly string[],
+  added: number,
+) {
   const request = requestOf(queries, collection);
-  for (let count = 1; ; count++) {
-    const ids = await look(store, unit, collection, request, added);
-    if (ids.length === 0 || !holds.areNeeded) return ids;
-    await unit.run({ sql: 'savepoint matched', values: [] });
-    const rows = await unit.all(store.stillMatching(collection, request, ids));
-    const held = new Set(rows.map((row) => String(row.id)));
-    if (held.size === ids.length || count === maxAttempts) return ids.filter((id) => held.has(id));
-    // Other units may have locked documents that are found next, and wait for these.
-    await unit.run({ sql: 'rollback to savepoint matched', values: [] });
-  }
+  await tables.write(unit, [collection]);
+  const ids = await look(store, unit, collection, request, added);
+  if (ids.length === 0) return ids;
+  const locked = await unit.all(store.stillMatching(collection, request, ids));
+  const isLocked = new Set(locked.map((row) => String(row.id)));
+  return ids.filter((id) => isLocked.has(id));
 }
 
 function requestOf(queries: readonly string[], collection: Collection): DocumentQuery {
@@ -250,13 +232,6 @@ function inOrder(
   if (ordered.length < ids.length) throw new SchemaChanged();
   for (const document of ordered) record(document);
   return ordered;
-}
-
-async function matched({ store }: Deps, unit: Unit, collection: Collection, queries: readonly string[]) {
-  requireUnrelated(collection);
-  const request = requestOf(queries, collection);
-  const ids = await look(store, unit, collection, request, 0);
-  return { ids, isPart: request.isLimited || request.offset > 0 };
 }
 
 /** Prints the first documents of an answer, and counts all. */

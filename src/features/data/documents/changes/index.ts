@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { defaultPermissions, expandPermissions, requireOwnRoles } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
+import type { TableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -21,10 +22,9 @@ import { addedBySealing } from '../model/encryption.js';
 import { toDeleted, toDocument } from '../model/row.js';
 import { changedValues, charactersOf, newValues, timesOf } from '../model/structure.js';
 import { operatorsOf } from '../operators/index.js';
-import type { Held, Holds } from '../relations/holds.js';
 import { operatedDocument, operatedNew } from '../relations/operated.js';
 import { createByteCount, type Release } from '../relations/removal.js';
-import { knownTargets, takeRelations } from '../relations/values.js';
+import { takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
 import type { Compute } from '../store/computed.js';
 import { absent, conflict, outOfBounds, wireNow } from '../store/errors.js';
@@ -82,7 +82,7 @@ interface ChangeDeps {
   readonly rowWrites: RowWrites;
   readonly relate: Relate;
   readonly release: Release;
-  readonly holds: Holds;
+  readonly tables: TableLocks;
 }
 
 interface Deps extends ChangeDeps {
@@ -112,7 +112,7 @@ function prepare(
   id: string,
   { data = {}, permissions, nesting }: DocumentInput,
 ): NewDocument {
-  const { newId, holds, relate, maxBytes } = deps;
+  const { newId, tables, relate, maxBytes } = deps;
   if (!collectionGrants(where, collection, 'create')) throw unpermittedInCollection(where, collection, 'create');
   const granted = grantedBy(where, permissions) ?? nesting?.permissions ?? defaultPermissions(where.actor);
   const taken = takeRelations(collection, data, newId);
@@ -124,7 +124,7 @@ function prepare(
   const input = { where, relations: taken.relations, nesting };
   return {
     ...document,
-    hold: (unit) => hold(unit, holds, collection, document.id, { data, nesting }, async () => {}),
+    lock: (unit) => lockLinked(unit, tables, collection, { data, nesting }),
     relate: (unit) => relate(unit, deps.changes(), collection, document.id, input, true),
   };
 }
@@ -144,7 +144,7 @@ async function insert(deps: Deps, unit: Unit, collection: Collection, document: 
 
 /** Inserts documents, records each of them, and then relates them to others. */
 async function insertAll(deps: Deps, unit: Unit, collection: Collection, documents: readonly NewDocument[]) {
-  for (const document of documents) await document.hold?.(unit);
+  for (const document of documents) await document.lock?.(unit);
   const inserted = await deps.rowWrites.insert(unit, collection, documents);
   const record = creationRecorder(collection);
   const written: StoredDocument[] = [];
@@ -166,12 +166,10 @@ async function update(
   id: string,
   input: DocumentInput & Precondition,
 ) {
-  const { store, holds } = deps;
-  const isHeld = await hold(unit, holds, collection, id, input, () =>
-    requireChangeableDocument(unit, store, where, collection, id, 'update', false),
-  );
+  const { store, tables } = deps;
+  await lockLinked(unit, tables, collection, input);
   const { mayRead } = await requireChangeableDocument(unit, store, where, collection, id, 'update');
-  return edit(deps, unit, where, collection, id, input, { mayRead, isWhole: false, isHeld });
+  return edit(deps, unit, where, collection, id, input, { mayRead, isWhole: false });
 }
 
 async function upsert(
@@ -182,12 +180,11 @@ async function upsert(
   id: string,
   input: DocumentInput & Precondition,
 ) {
-  const { store, holds, maxBytes } = deps;
-  const requireRight = (isLocked: boolean) => requireWritable(unit, store, where, collection, id, isLocked);
-  const isHeld = await hold(unit, holds, collection, id, input, () => requireRight(false));
+  const { store, tables, maxBytes } = deps;
+  await lockLinked(unit, tables, collection, input);
   for (let attempt = 1; ; attempt++) {
-    const there = await requireRight(true);
-    if (there !== undefined) return edit(deps, unit, where, collection, id, input, { ...there, isWhole: true, isHeld });
+    const there = await requireWritable(unit, store, where, collection, id);
+    if (there !== undefined) return edit(deps, unit, where, collection, id, input, { ...there, isWhole: true });
     if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
     try {
       const sent = input.data ?? {};
@@ -200,20 +197,16 @@ async function upsert(
   }
 }
 
-/** Locks the documents that a change of relationships affects, before all other locks of the change. The caller must have the right. */
-async function hold(
+/** Blocks other changes of links before a change of relationships. */
+async function lockLinked(
   unit: Unit,
-  holds: Holds,
+  tables: TableLocks,
   collection: Collection,
-  id: string,
   { data = {}, nesting }: DocumentInput,
-  requireRight: () => Promise<unknown>,
-): Promise<Held | undefined> {
-  // Nested documents are locked together with their parent.
-  if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
-  await holds.begin(unit, [collection]);
-  await requireRight();
-  return holds.forChange(unit, collection, id, knownTargets(collection, data));
+): Promise<void> {
+  // The parent of a nested document has done it.
+  if (nesting === undefined && collection.relations.some(({ key }) => data[key] !== undefined))
+    await tables.write(unit, [collection]);
 }
 
 /** Makes a change that the caller may make. A change that gives the whole document must have all required attributes. */
@@ -224,10 +217,9 @@ async function edit(
   collection: Collection,
   id: string,
   { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
-  how: { readonly mayRead: boolean; readonly isWhole: boolean; readonly isHeld: Held | undefined },
+  { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
 ): Promise<StoredDocument> {
   const { store, relate, newId, maxBytes } = deps;
-  const { mayRead, isWhole, isHeld } = how;
   const taken = takeRelations(collection, sent, newId);
   const granted = grantedBy(where, permissions);
   // A caller without the right is refused in every state of the document, so that the refusal does not reveal the state.
@@ -241,7 +233,7 @@ async function edit(
   const values = changedValues(collection, data);
   const times = timesOf(where.actor, data);
   const input = { where, relations: taken.relations, nesting, permissions: granted };
-  const related = await relate(unit, deps.changes(), collection, id, input, mayRead, isHeld);
+  const related = await relate(unit, deps.changes(), collection, id, input, mayRead);
   return write(deps, unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
 }
 
@@ -308,12 +300,8 @@ async function remove(
   id: string,
   { ifMatch }: Precondition,
 ) {
-  const { store, holds, release } = deps;
-  if (collection.relations.length > 0) {
-    await holds.begin(unit, [collection]);
-    await requireChangeableDocument(unit, store, where, collection, id, 'delete', false);
-    await holds.forRemoval(unit, collection, id);
-  }
+  const { store, tables, release } = deps;
+  if (collection.relations.length > 0) await tables.write(unit, [collection]);
   const { mayRead } = await requireChangeableDocument(unit, store, where, collection, id, 'delete');
   await requireMatch(deps, unit, collection, id, ifMatch, mayRead);
   const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);

@@ -11,7 +11,6 @@ export function createLinkStore(sql: Sql) {
   const text = typed('text');
   const serializerOf = createSerializers(sql.dialect);
   return {
-    ...createLocks(sql, isOneOf),
     ...createLinkLists(sql, isOneOf),
     /** Finds the documents related to one, as `id`. */
     relatedTo: (relation: Relation, id: string, limit: number): Query =>
@@ -73,31 +72,6 @@ function createLinkLists(sql: Sql, isOneOf: string) {
     linksOf: (relation: Relation, ids: readonly string[]): Query =>
       sql.text(
         `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
-        [sql.list(ids)],
-      ),
-  };
-}
-
-/** Creates the SQL that locks documents before their links change. */
-function createLocks(sql: Sql, isOneOf: string) {
-  return {
-    /** True if several units write at once, so that documents must be locked. */
-    locks: sql.dialect === 'postgres',
-    /**
-     * Locks documents in the order of their ids until the end of the unit. If they are not written, the lock only prevents their deletion,
-     * and other units can still link to them.
-     */
-    lock: (collection: number, ids: readonly string[], isWritten: boolean): Query =>
-      sql.text(
-        `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
-        [sql.list(ids)],
-      ),
-    /** Blocks other units from writing or locking documents of a collection until the end of the unit. */
-    lockAll: (collection: number): Query => sql.text(`lock table ${documentTable(collection)} in exclusive mode`, []),
-    /** Blocks other units that reserve the same ids until the end of the unit, even if the documents do not exist. */
-    reserve: (collection: number, ids: readonly string[]): Query =>
-      sql.text(
-        `select pg_advisory_xact_lock(place) from (select distinct hashtextextended(value, ${collection}) as place from unnest(cast(? as text[])) as given(value) order by place) as places`,
         [sql.list(ids)],
       ),
   };

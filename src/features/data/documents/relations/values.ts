@@ -47,22 +47,6 @@ export function takeRelations(
   return { data: rest, relations };
 }
 
-/** Returns the relationships in data, to lock the documents that exist. New ones get ids that no document can have. Throws Failure. */
-export function knownTargets(collection: Collection, data: Data): readonly RelationValue[] {
-  let made = 0;
-  return takeRelations(collection, data, () => ` ${made++}`).relations;
-}
-
-/** The same for data that may be invalid. Returns an empty list if it is; the change is refused later. */
-export function validTargets(collection: Collection, data: Data): readonly RelationValue[] {
-  try {
-    return knownTargets(collection, data);
-  } catch (error) {
-    if (error instanceof Failure) return [];
-    throw error;
-  }
-}
-
 function targetsOf(relation: Relation, value: unknown, newId: () => string): RelationTarget[] {
   const { key } = relation;
   if (value === null) return [];

@@ -8,9 +8,8 @@ import type { CollectionContext } from '../access/collections.js';
 import type { Nesting } from '../access/nesting.js';
 import type { DocumentInput } from '../access/service.js';
 import type { StoredDocument } from '../model/document.js';
-import { absent, LinksChanged, SchemaChanged, wireNow } from '../store/errors.js';
+import { absent, SchemaChanged, wireNow } from '../store/errors.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
-import type { Held } from './holds.js';
 import type { LinkStore } from './link-store.js';
 import { operatedNew } from './operated.js';
 import { grantedOf, type Related, readIds, readRelated } from './related.js';
@@ -47,8 +46,7 @@ export interface RelationDeps {
 
 /**
  * Relates a document, which must exist and be locked, to others. Writes related documents first if the request contains their data. Returns
- * the numbers of the changed relationships. `mayRead` is true if the caller may know the previous links. `isHeld` finds the documents that
- * are locked for the change.
+ * the numbers of the changed relationships. `mayRead` is true if the caller may know the previous links.
  */
 export type Relate = (
   unit: Unit,
@@ -57,7 +55,6 @@ export type Relate = (
   id: string,
   input: RelatedInput,
   mayRead: boolean,
-  isHeld?: Held,
 ) => Promise<number[]>;
 
 /** Creates the function that relates documents within a unit. */
@@ -73,7 +70,6 @@ async function relate(
   id: string,
   { where, relations, nesting, permissions }: RelatedInput,
   mayRead: boolean,
-  isHeld?: Held,
 ): Promise<number[]> {
   const { databases, store } = deps;
   if (relations.length === 0) return [];
@@ -90,7 +86,7 @@ async function relate(
         await write(store, unit, changes, related, target, below).catch((error: unknown) =>
           refuse(error, value.relation),
         );
-    if (await set(deps, unit, value, related, id, mayRead, isHeld)) changed.push(value.relation.number);
+    if (await set(deps, unit, value, related, id, mayRead)) changed.push(value.relation.number);
   }
   return changed;
 }
@@ -127,7 +123,7 @@ async function write(
         if (!(error instanceof Failure && error.type === 'document_already_exists')) throw error;
         // Another unit has created it concurrently.
         if (await isThere()) return update();
-        throw new LinksChanged();
+        throw new SchemaChanged();
       });
   nesting.left.bytes -= Buffer.byteLength(written.data);
   if (nesting.left.bytes < 0)
@@ -144,7 +140,6 @@ async function set(
   related: Related,
   id: string,
   mayRead: boolean,
-  isHeld: Held | undefined,
 ): Promise<boolean> {
   const { store, links } = deps;
   const linked = await readIds(unit, links.relatedTo(relation, id, relationLimits.unlinked + 1));
@@ -155,9 +150,7 @@ async function set(
   const before = new Set(linked);
   const wanted = new Set(targets.map((target) => target.id));
   const added = [...wanted].filter((one) => !before.has(one));
-  // Links added while this unit waited for its locks stay, as if they had been added afterwards.
-  const isOurs = (one: string) => !isFromOne(relation) || (isHeld?.(relation.related.number, one) ?? true);
-  const unwanted = [...before].filter((one) => !wanted.has(one) && isOurs(one));
+  const unwanted = [...before].filter((one) => !wanted.has(one));
   // A relationship to many keeps documents that the caller cannot see: it cannot have omitted them on purpose.
   const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
   const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));

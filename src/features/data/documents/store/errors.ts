@@ -9,17 +9,9 @@ import type { DocumentStore } from './store.js';
 
 /** Error for a statement that was made for an outdated schema of the collection. */
 export class SchemaChanged extends Error {
-  constructor(message = 'the schema of a collection has changed') {
-    super(message);
-    this.name = 'SchemaChanged';
-  }
-}
-
-/** Error for links that changed while a unit waited for locks. The unit starts again, as after a schema change. */
-export class LinksChanged extends SchemaChanged {
   constructor() {
-    super('the links of a document have changed');
-    this.name = 'LinksChanged';
+    super('the schema of a collection has changed');
+    this.name = 'SchemaChanged';
   }
 }
 

@@ -21,7 +21,7 @@ export interface NewDocument {
   readonly values: StoredValues;
   readonly times: Times;
   /** Locks the documents that it will be related to, before it is inserted. */
-  readonly hold?: (unit: Unit) => Promise<unknown>;
+  readonly lock?: (unit: Unit) => Promise<unknown>;
   /** Relates it to other documents after it is inserted. */
   readonly relate?: (unit: Unit) => Promise<unknown>;
 }

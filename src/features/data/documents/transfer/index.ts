@@ -257,7 +257,7 @@ async function relate(
   if (relating.length === 0) return [];
   try {
     return await deps.db.work(by, async (unit) => {
-      await deps.tables.use(unit, [collection]);
+      await deps.tables.write(unit, [collection]);
       for (const { id, data } of relating)
         await deps.changes.update(unit, where, collection, id, { data, verbatim: true });
       return relating.map(({ outcome }) => outcome);
@@ -312,7 +312,7 @@ async function write(
   const { db, store, rowWrites, changes, tables } = deps;
   try {
     return await db.work(by, async (unit) => {
-      if (collection.relations.length > 0) await tables.use(unit, [collection]);
+      await tables.write(unit, [collection]);
       const first = new Map([...prepared].reverse().map((one) => [one.document.id, one]));
       const written = await insert(
         rowWrites,
