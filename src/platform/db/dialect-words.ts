@@ -29,18 +29,18 @@ export interface DialectWords {
   readonly eachTextInJson: (table: string, array: string) => string;
   /** A text column with JSON, before the operator `->>`. */
   readonly json: (column: string) => string;
-  /** A value of which the database cannot infer the type. */
+  /** A value whose type the database cannot infer. */
   readonly typed: (kind: ColumnKind) => string;
   /** A number to calculate with. */
   readonly number: (kind: 'integer' | 'double') => string;
   /** Compares a text with a pattern; upper and lower case of ASCII letters are the same (on Postgres of columns in collation C). */
   readonly like: string;
-  /** Compares values, of which either may be null. */
+  /** Compares values that may be null. */
   readonly isDistinctFrom: string;
   /** Functions of several values. */
   readonly greatest: string;
   readonly least: string;
-  /** Function of a text and a part of it: where the part begins, or 0. */
+  /** Function that finds a text in another one and returns its position, or 0. */
   readonly positionOf: string;
   readonly lineFeed: string;
   /** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */

@@ -106,7 +106,7 @@ export function createTableLocks(sql: Sql): TableLocks {
     },
     write: async (unit, databases) => {
       if (databases.length === 0) return;
-      // In this order: whoever waits for other writers must not keep schema changes waiting.
+      // The second lock would block schema changes while the unit waits for the first.
       await unit.together([ofDatabases('writes', databases), ofDatabases('tables', databases, true)]);
     },
     lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases('tables', databases)]),

@@ -144,7 +144,7 @@ async function update(
   return inOrder(ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
 }
 
-/** Finds the ids of matching documents, in their order, and locks them. Leaves out those that a change of one document unmatched meanwhile. */
+/** Finds the ids of matching documents, in their order, and locks them. Skips those that stop to match before they are locked. */
 async function match(
   { store, tables }: Deps,
   unit: Unit,
