@@ -53,14 +53,6 @@ const notInTime = '55P03';
  */
 export function createTableLocks(sql: Sql): TableLocks {
   if (sql.dialect === 'sqlite') return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
-  const ofDatabases = (what: 'tables' | 'writes', databases: readonly DatabaseOfProject[], isShared = false): Query => {
-    const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
-    const names = databases.map(({ projectId, databaseId }) => `${what} ${projectId}/${databaseId}`);
-    return sql.text(
-      `select pg_advisory_xact_lock${isShared ? '_shared' : ''}(place) from (${places} order by place) as places`,
-      [sql.list(names)],
-    );
-  };
   const plain = (text: string): Query => ({ sql: text, values: [] });
   const attempt = async (unit: Unit, locks: readonly Query[], waitMs: number): Promise<boolean> => {
     const wait = sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]);
@@ -102,14 +94,28 @@ export function createTableLocks(sql: Sql): TableLocks {
   };
   return {
     use: async (reader, databases) => {
-      if (databases.length > 0) await reader.all(ofDatabases('tables', databases, true));
+      if (databases.length > 0) await reader.all(ofDatabases(sql, 'tables', databases, '_shared'));
     },
     write: async (unit, databases) => {
       if (databases.length === 0) return;
       // The second lock would block schema changes while the unit waits for the first.
-      await unit.together([ofDatabases('writes', databases), ofDatabases('tables', databases, true)]);
+      await unit.together([ofDatabases(sql, 'writes', databases), ofDatabases(sql, 'tables', databases, '_shared')]);
     },
-    lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases('tables', databases)]),
+    lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases(sql, 'tables', databases)]),
     lockOne: (unit, tables, against) => lockAll(unit, tables, against),
   };
+}
+
+/** Takes an advisory lock of each database, in one order. */
+function ofDatabases(
+  sql: Sql,
+  what: 'tables' | 'writes',
+  databases: readonly DatabaseOfProject[],
+  mode: '' | '_shared' = '',
+): Query {
+  const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
+  const names = databases.map(({ projectId, databaseId }) => `${what} ${projectId}/${databaseId}`);
+  return sql.text(`select pg_advisory_xact_lock${mode}(place) from (${places} order by place) as places`, [
+    sql.list(names),
+  ]);
 }
