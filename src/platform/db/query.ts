@@ -30,7 +30,7 @@ type Builder = Pick<Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
 /** The query builders of knex. */
 interface Builders {
-  (table: string | Knex.QueryBuilder): Knex.QueryBuilder;
+  (table: string | Knex.QueryBuilder | Knex.Raw): Knex.QueryBuilder;
   raw: Knex['raw'];
 }
 
@@ -60,7 +60,7 @@ export interface Sql {
 /** Creates the compiler for a database. */
 export function createSql(dialect: DialectName): Sql {
   const loadKnex = createLoader(dialect);
-  const knex: Builders = Object.assign((table: string | Knex.QueryBuilder) => loadKnex()(table as string), {
+  const knex: Builders = Object.assign((table: string | Knex.QueryBuilder | Knex.Raw) => loadKnex()(table as string), {
     raw: ((...given: Parameters<Knex['raw']>) => loadKnex().raw(...given)) as Knex['raw'],
   });
   const numbered = createNumbering();

@@ -34,11 +34,11 @@ function itemRows(
   const columns = ['position', ...names.map((_, at) => `c${at}`)];
   if (dialect === 'sqlite') {
     const members = columns.map((column) => `json_extract(value, '$.${column}') as ${column}`).join(', ');
-    return knex(knex.raw(`(select ${members} from json_each(?)) as items`, [json]) as never);
+    return knex(knex.raw(`(select ${members} from json_each(?)) as items`, [json]));
   }
   const typeOf = (name: string) => (['integer', 'boolean'].includes(fields[name]?.type ?? '') ? 'bigint' : 'text');
   const members = ['position bigint', ...names.map((name, at) => `c${at} ${typeOf(name)}`)].join(', ');
-  return knex(knex.raw(`json_to_recordset(cast(? as json)) as items (${members})`, [json]) as never);
+  return knex(knex.raw(`json_to_recordset(cast(? as json)) as items (${members})`, [json]));
 }
 
 /** Values to list. */

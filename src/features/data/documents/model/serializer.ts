@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
-import type { DialectName } from '#src/platform/db/dialect-words.js';
+import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Value } from '#src/platform/db/query.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../../databases/index.js';
@@ -66,12 +66,10 @@ export function createSerializers(dialect: DialectName): Serializers {
 /** The serializers of collections. */
 export type Serializers = (collection: Collection) => DocumentSerializer;
 
-const placeholders = { sqlite: '?', postgres: 'cast(? as text)' } as const;
-
 function createSerializer(collection: Collection, dialect: DialectName): DocumentSerializer {
   const { attributes, id: collectionId, databaseId } = collection;
   const ids = printIds({ collectionId, databaseId });
-  const placeholder = placeholders[dialect];
+  const placeholder = dialectWords[dialect].typed('text');
   const schemaHash = schemaHashOf(collection);
   const all = printAnew(dialect, attributes);
   const attributesOf = (keys: readonly string[]) => attributes.filter(({ key }) => keys.includes(key));
@@ -123,7 +121,7 @@ function printAnew(
   printed: readonly Attribute[],
   changed?: ReadonlyMap<number, string | Fragment>,
 ): Fragment {
-  const placeholder = placeholders[dialect];
+  const placeholder = dialectWords[dialect].typed('text');
   const values: Value[] = [];
   const sql: string[] = [];
   for (let from = 0; from < printed.length; from += maxArguments) {
