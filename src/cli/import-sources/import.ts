@@ -8,6 +8,7 @@ import {
   statedRelations,
   type TransferPlace,
 } from '#src/features/index.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import type { RefusedLine } from '../document-records/refused-lines.js';
 import type { ApplianceCall } from '../line/command.js';
 import type { MadeSecret } from '../project-file/apply.js';
@@ -309,11 +310,12 @@ async function importFile(
   file: SourceFile,
 ): Promise<RecordOutcome | Failure> {
   const { fileTransfer } = run.call.features;
-  for (let attempt = 1; ; attempt++)
-    try {
-      return await fileTransfer.importOne(place, run.call.auditContext(place.project.id), file, keeping(run));
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      if (error.type !== 'general_unavailable' || attempt === fileAttempts) return error;
-    }
+  const imported = retry(
+    () => fileTransfer.importOne(place, run.call.auditContext(place.project.id), file, keeping(run)),
+    (error, attempt) => error instanceof Failure && error.type === 'general_unavailable' && attempt < fileAttempts,
+  );
+  return imported.catch((error: unknown) => {
+    if (error instanceof Failure) return error;
+    throw error;
+  });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
 import { bind } from '../runtime/bind.js';
+import { retry } from '../runtime/retry.js';
 import { isNewer, version } from '../runtime/version.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
@@ -199,14 +200,11 @@ function tables({ migrations }: Deps): ReadonlySet<string> {
 }
 
 /** All or nothing. Retries if the move and a statement of a running server deadlocked and Postgres cancelled the move. */
-async function exclusive<T>(driver: Driver, body: (connection: Connection) => Promise<T>): Promise<T> {
-  for (let count = 1; ; count++) {
-    try {
-      return await driver.exclusive(body);
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.code === deadlock) || count === attempts) throw error;
-    }
-  }
+function exclusive<T>(driver: Driver, body: (connection: Connection) => Promise<T>): Promise<T> {
+  return retry(
+    () => driver.exclusive(body),
+    (error, attempt) => error instanceof DatabaseError && error.code === deadlock && attempt < attempts,
+  );
 }
 
 function pendingAfter(migrations: readonly Migration[], applied: readonly string[], to: string | undefined) {

@@ -4,6 +4,7 @@ import type { Reading } from '#src/contract/reading.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { type Clock, instantOf } from '../runtime/clock.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { retry } from '../runtime/retry.js';
 import { DatabaseError, failureOf } from './database-error.js';
 import type { Connection, Driver, Insert } from './driver.js';
 import type { Announcement, Append, AuditContext, Outbox, Recorded } from './outbox.js';
@@ -193,22 +194,22 @@ async function measured<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: 
 }
 
 /** Attempts the unit until it is committed, its time is over, or the error is not a conflict. */
-async function attempt<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: number): Promise<Done<T>> {
+function attempt<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: number): Promise<Done<T>> {
   const started = performance.now();
   const until = untilOf(by, started, waitMs);
-  for (let count = 1; ; count++) {
-    try {
-      return await deps.driver.transact(async (connection) => {
+  return retry(
+    () =>
+      deps.driver.transact(async (connection) => {
         const done = await runUnit(deps, connection, by, body);
         return { value: done, inserts: done.inserts };
-      }, until);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
+      }, until),
+    (error, count) => {
+      if (!isConflict(error)) return false;
       const now = performance.now();
-      if (count < attempts && now + leastLeftMs < until) continue;
+      if (count < attempts && now + leastLeftMs < until) return true;
       throw now - started > metMs ? new DatabaseError('busy', error.code) : error;
-    }
-  }
+    },
+  );
 }
 
 /** Reports a foreign-key error as `project_not_found` if the project is gone or its deletion has begun. */

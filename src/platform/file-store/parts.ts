@@ -9,7 +9,8 @@ import { FileStoreError } from './store.js';
 export interface Part {
   readonly size: number;
   readonly isLast: boolean;
-  /** Small parts are in memory; others are read from the disk for each attempt. */
+  /** False if `body` reads the part from the disk. */
+  readonly isInMemory: boolean;
   body(): Buffer | Readable;
 }
 
@@ -47,7 +48,7 @@ export async function* filePartsOf(
     const from = await spill();
     const size = written;
     written = 0;
-    return { size, isLast, body: () => Readable.from(pieces(from, size), { objectMode: false }) };
+    return { size, isLast, isInMemory: false, body: () => Readable.from(pieces(from, size), { objectMode: false }) };
   };
   try {
     for await (const piece of bytes) {
@@ -61,7 +62,8 @@ export async function* filePartsOf(
       }
     }
     const rest = filled;
-    yield written === 0 ? { size: rest, isLast: true, body: () => buffer.subarray(0, rest) } : await partOnDisk(true);
+    if (written > 0) yield await partOnDisk(true);
+    else yield { size: rest, isLast: true, isInMemory: true, body: () => buffer.subarray(0, rest) };
   } finally {
     await file?.close();
   }

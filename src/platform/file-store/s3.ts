@@ -21,6 +21,7 @@ import { bind } from '../runtime/bind.js';
 import { errorCode } from '../runtime/files.js';
 import type { Log } from '../runtime/log.js';
 import { createNotice, type Notice } from '../runtime/notice.js';
+import { retry } from '../runtime/retry.js';
 import { requireKey } from './keys.js';
 import { defaultPartBytes, filePartsOf, type Part } from './parts.js';
 import {
@@ -148,26 +149,29 @@ async function abandon(bucket: Bucket, key: string, uploadId: string): Promise<v
   }
 }
 
-/** Sends a part with retries; the client itself does not retry streams. */
+/** Sends a part. Repeats parts that are read from the disk; the client itself does not retry streams. */
 async function send<T>(
   bucket: Bucket,
   key: string,
-  { body }: Part,
+  { body, isInMemory }: Part,
   request: (bytes: Buffer | Readable) => Promise<T>,
 ): Promise<T> {
-  for (let count = 1, until = performance.now() + againWithinMs; ; count++) {
-    const bytes = body();
-    try {
-      return await attempt(bucket, key, () => request(bytes));
-    } catch (error) {
-      const isLate = count === attempts || performance.now() > until;
-      const isFinal = Buffer.isBuffer(bytes) || isLate || !isPassing(error);
-      if (isFinal) throw error;
+  const until = performance.now() + againWithinMs;
+  return retry(
+    async () => {
+      const bytes = body();
+      try {
+        return await attempt(bucket, key, () => request(bytes));
+      } finally {
+        if (bytes instanceof Readable) bytes.destroy();
+      }
+    },
+    async (error, count) => {
+      if (isInMemory || count === attempts || performance.now() > until || !isPassing(error)) return false;
       await sleep(pauseMs * 2 ** (count - 1));
-    } finally {
-      if (bytes instanceof Readable) bytes.destroy();
-    }
-  }
+      return true;
+    },
+  );
 }
 
 async function attempt<T>({ notice, log }: Bucket, key: string, call: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '#src/contract/errors.js';
 import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import { parseJson } from '#src/platform/text/json.js';
 import { CommandError } from '../../terminal/exit.js';
 
@@ -120,7 +121,7 @@ interface Reading<T> {
 }
 
 /** Sends a request until it is answered. Only the last attempt throws. */
-async function send<T>(
+function send<T>(
   { endpoint, projectId, key, signal }: ApiAccess,
   path: string,
   queries: readonly ApiQuery[],
@@ -129,31 +130,49 @@ async function send<T>(
   const url = new URL(endpoint + path);
   for (const query of queries) url.searchParams.append('queries[]', JSON.stringify(query));
   const headers = { 'X-Appwrite-Project': projectId, 'X-Appwrite-Key': key, Accept: 'application/json, */*' };
-  for (let attempt = 1; ; attempt++) {
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), answerMs);
-    let problem = '';
-    let waitMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
-    try {
-      // A redirect would pass the key on to another host.
-      const request = { headers, redirect: 'manual', signal: AbortSignal.any([signal, ending.signal]) } as const;
-      const response = await fetch(url, request);
-      const { status } = response;
-      waitMs = retryAfter(response.headers.get('retry-after')) ?? waitMs;
-      problem = `it answers with status ${status}`;
-      if (status !== 429 && status < 500) {
-        const content = await read(response);
-        if (isOfApi(status, content) || attempt >= foreignAttempts) return { status, content };
-      } else await response.body?.cancel();
-    } catch (error) {
+  return retry(
+    async (attempt) => {
+      // Limits the time until the answer, not that of a download.
+      const ending = new AbortController();
+      const timer = setTimeout(() => ending.abort(), answerMs);
+      try {
+        // A redirect would pass the key on to another host.
+        const request = { headers, redirect: 'manual', signal: AbortSignal.any([signal, ending.signal]) } as const;
+        const response = await fetch(url, request);
+        const { status } = response;
+        if (status !== 429 && status < 500) {
+          const content = await read(response);
+          if (isOfApi(status, content) || attempt >= foreignAttempts) return { status, content };
+        } else await response.body?.cancel();
+        throw new UnusableAnswer(status, retryAfter(response.headers.get('retry-after')));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async (error, attempt) => {
       signal.throwIfAborted();
-      problem = describeNetworkError(error instanceof Error && error.cause instanceof Error ? error.cause : error);
-    } finally {
-      clearTimeout(timer);
-    }
-    if (attempt === attempts || (attempt === 3 && isHopeless(problem))) throw unreachable(url, problem);
-    await sleep(waitMs, undefined, { signal });
+      const problem = problemOf(error);
+      if (attempt === attempts || (attempt === 3 && isHopeless(problem))) throw unreachable(url, problem);
+      const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
+      await sleep((error instanceof UnusableAnswer ? error.waitMs : undefined) ?? delayMs, undefined, { signal });
+      return true;
+    },
+  );
+}
+
+/** An answer after which the request is sent again. */
+class UnusableAnswer extends Error {
+  readonly waitMs: number | undefined;
+
+  constructor(status: number, waitMs: number | undefined) {
+    super(`it answers with status ${status}`);
+    this.waitMs = waitMs;
   }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof UnusableAnswer) return error.message;
+  return describeNetworkError(error instanceof Error && error.cause instanceof Error ? error.cause : error);
 }
 
 /** True for problems that waiting does not solve. */

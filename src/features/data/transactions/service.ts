@@ -7,6 +7,7 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import { SchemaChanged } from '../documents/index.js';
 import type { GivenOperation } from './actions.js';
 import { type AddingDeps, addCalls, charge, tooLarge } from './add.js';
@@ -240,15 +241,11 @@ async function asConflict(act: () => Promise<void>): Promise<void> {
 }
 
 /** Retries after a concurrent request to the same transaction, or after a schema change. */
-async function retried<T>(act: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await act();
-    } catch (error) {
-      const isOvertaken = error instanceof Overtaken || error instanceof SchemaChanged;
-      const again = isOvertaken || (error instanceof DatabaseError && schemaCodes.includes(error.code));
-      if (again && attempt < transactionLimits.attempts) continue;
-      throw isOvertaken ? new Failure('transaction_conflict') : error;
-    }
-  }
+function retried<T>(act: () => Promise<T>): Promise<T> {
+  return retry(act, (error, attempt) => {
+    const isOvertaken = error instanceof Overtaken || error instanceof SchemaChanged;
+    const again = isOvertaken || (error instanceof DatabaseError && schemaCodes.includes(error.code));
+    if (again && attempt < transactionLimits.attempts) return true;
+    throw isOvertaken ? new Failure('transaction_conflict') : error;
+  });
 }

@@ -9,6 +9,7 @@ import { createLoader, type Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import type { Collection, Databases } from '../../databases/index.js';
 import type { StoredDocument } from '../model/document.js';
 import { SchemaChanged } from '../store/errors.js';
@@ -109,20 +110,21 @@ async function related(deps: Deps, where: CollectionContext, number: number): Pr
   const found = await known(deps, where, key).catch((error: unknown) => {
     throw error instanceof Failure ? new SchemaChanged() : error;
   });
-  if (found === undefined || found.collection.number === number) return found?.collection;
+  if (hiddenBy(found, where) !== undefined) return undefined;
+  if (found.collection.number === number) return found.collection;
   deps.cache.delete(key);
   throw new SchemaChanged();
 }
 
-/**
- * Returns the collection, or undefined if it is disabled for the caller. Disabled collections are visible to server keys only; they are
- * read again in case they were enabled.
- */
-async function known(deps: Deps, where: CollectionContext, key: string): Promise<CachedCollection | undefined> {
-  const entry = deps.cache.get(key) ?? (await load(deps, where, key));
-  if (entry.hidden === undefined || where.actor.kind === 'key') return entry;
-  const fresh = await load(deps, where, key);
-  return fresh.hidden === undefined ? fresh : undefined;
+/** Returns the collection. One that is disabled for the caller is read again, because another process may have enabled it. */
+async function known(deps: Deps, where: CollectionContext, key: string): Promise<CachedCollection> {
+  const entry = deps.cache.get(key);
+  return entry === undefined || hiddenBy(entry, where) !== undefined ? load(deps, where, key) : entry;
+}
+
+/** Returns the error of a collection that is disabled for the caller. Server keys use disabled collections too. */
+function hiddenBy({ hidden }: CachedCollection, { actor }: CollectionContext): CachedCollection['hidden'] {
+  return actor.kind === 'key' ? undefined : hidden;
 }
 
 async function use<T>(
@@ -131,30 +133,29 @@ async function use<T>(
   body: (collection: Collection, joined: Joined) => Promise<T>,
 ): Promise<T> {
   const key = keyOf(where);
-  for (let attempt = 1; ; attempt++) {
-    const entry = deps.cache.get(key) ?? (await load(deps, where, key));
-    if (entry.hidden !== undefined && where.actor.kind !== 'key') {
-      // Another process may have enabled it.
-      const fresh = await load(deps, where, key);
-      if (fresh.hidden !== undefined) throw new Failure(fresh.hidden);
-      continue;
-    }
-    try {
-      return await body(entry.collection, entry.joined);
-    } catch (error) {
+  let entry = await known(deps, where, key);
+  return retry(
+    async (attempt) => {
+      if (attempt > 1) entry = await known(deps, where, key);
+      const hidden = hiddenBy(entry, where);
+      if (hidden !== undefined) throw new Failure(hidden);
+      return body(entry.collection, entry.joined);
+    },
+    async (error, attempt) => {
       const { number, version } = entry.collection;
       const { collection } = mayBeStale(error) || isRefusal(error) ? await reload(deps, where, key, entry) : entry;
       // A new collection with the same id may have the same version. A related collection may have changed.
       const isSame = collection.number === number && collection.version === version;
       const mayBeRelated = error instanceof SchemaChanged || (collection.relations.length > 0 && mayBeStale(error));
-      if (isSame && !mayBeRelated) throw error;
+      if (isSame && !mayBeRelated) return false;
       if (attempt >= attempts)
         throw error instanceof SchemaChanged
           ? new Failure('general_unavailable', { retryAfter: 1, cause: error })
           : error;
       if (deps.isWithinUnit) throw new SchemaChanged();
-    }
-  }
+      return true;
+    },
+  );
 }
 
 async function load(

@@ -182,18 +182,23 @@ async function upsert(
 ) {
   const { store, tables, maxBytes } = deps;
   await lockLinked(unit, tables, collection, input);
-  for (let attempt = 1; ; attempt++) {
+  const change = async () => {
     const there = await requireWritable(unit, store, where, collection, id);
-    if (there !== undefined) return edit(deps, unit, where, collection, id, input, { ...there, isWhole: true });
-    if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
-    try {
-      const sent = input.data ?? {};
-      const data = input.verbatim ? sent : operatedNew(collection, sent, { now: wireNow(unit), room: maxBytes });
-      return await insert(deps, unit, collection, prepare(deps, where, collection, id, { ...input, data }));
-    } catch (error) {
-      // Another unit has created it since.
-      if (!(error instanceof Failure && error.type === 'document_already_exists') || attempt > 1) throw error;
-    }
+    return there && edit(deps, unit, where, collection, id, input, { ...there, isWhole: true });
+  };
+  const changed = await change();
+  if (changed !== undefined) return changed;
+  if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
+  try {
+    const sent = input.data ?? {};
+    const data = input.verbatim ? sent : operatedNew(collection, sent, { now: wireNow(unit), room: maxBytes });
+    return await insert(deps, unit, collection, prepare(deps, where, collection, id, { ...input, data }));
+  } catch (error) {
+    if (!(error instanceof Failure && error.type === 'document_already_exists')) throw error;
+    // Another unit may have created it since.
+    const changedNow = await change();
+    if (changedNow === undefined) throw error;
+    return changedNow;
   }
 }
 
