@@ -8,6 +8,7 @@ import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { estimatedRows } from '#src/platform/db/migrations.js';
+import { databaseBytes } from '#src/platform/db/sizes.js';
 import { removeSqlite } from '#src/platform/db/sqlite-replace.js';
 import type { Runtime } from '#src/platform/index.js';
 import { databaseName, holdsPassword } from '../installation/database-url.js';
@@ -174,13 +175,7 @@ async function planned(
     (sum, [name, more]) => (tables.includes(name) ? sum + more : sum),
     0,
   );
-  const size = await driver.read({
-    sql:
-      driver.dialect === 'sqlite'
-        ? 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'
-        : 'select cast(pg_database_size(current_database()) as text) as bytes',
-    values: [],
-  });
+  const size = await driver.read(databaseBytes[driver.dialect]);
   const from = `${driver.dialect} ${databaseName(config.databaseUrl.reveal())}`;
   const free = file === null ? '' : `; ${bytesText(freeBytes(file))} are free there`;
   output.note(

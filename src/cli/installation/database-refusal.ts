@@ -5,12 +5,10 @@ import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Driver } from '#src/platform/db/driver.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import { testWrite } from '#src/platform/db/write-test.js';
 import { createRuntime } from '#src/platform/index.js';
 import { CommandError, shellWord } from '../terminal/exit.js';
 import { fileOwnerOf, groupOfProcess, isOfAnother, userOfProcess } from './owners.js';
-
-/** Milliseconds that the test write waits for other writes. A database that is still busy then counts as writable. */
-const writeWaitMs = 2000;
 
 /** Opens the database and tests a write, within the connection timeout. Returns the error, or undefined on success. Logs nothing. */
 export async function refusalOf(config: Config): Promise<DatabaseError | undefined> {
@@ -23,22 +21,15 @@ export async function refusalOf(config: Config): Promise<DatabaseError | undefin
   }
 }
 
-/** Thrown to roll back the test write. */
-class TakenBack extends Error {}
-
 /** Tests an open database in the same way. Rolls back the write. */
 export async function refusalOfDriver(driver: Driver): Promise<DatabaseError | undefined> {
   try {
     await driver.ping();
-    await driver.transact(async (connection) => {
-      // SQLite also begins a transaction on a read-only file.
-      if (driver.dialect === 'sqlite') await connection.run({ sql: 'create table write_check (id)', values: [] });
-      throw new TakenBack();
-    }, performance.now() + writeWaitMs);
+    await testWrite(driver);
     return undefined;
   } catch (error) {
-    if (error instanceof TakenBack) return undefined;
     if (!(error instanceof DatabaseError)) throw error;
+    // A database that is busy counts as writable.
     return error.kind === 'busy' ? undefined : error;
   }
 }

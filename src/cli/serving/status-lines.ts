@@ -1,4 +1,5 @@
 import { visible } from '#src/contract/visible.js';
+import { dialectFacts } from '#src/platform/db/dialect-facts.js';
 import type { Lines } from '../terminal/lines.js';
 import { pairs } from '../terminal/table.js';
 import { cutToWidth } from '../terminal/text-width.js';
@@ -53,7 +54,6 @@ function sparkline(values: readonly (number | null)[]): string {
 
 function rowsOf(status: Status): (readonly [string, string])[] {
   const { database, backlog, disk, memory } = status;
-  const kinds = { sqlite: 'SQLite', postgres: 'Postgres' };
   return [
     [
       'server',
@@ -62,7 +62,7 @@ function rowsOf(status: Status): (readonly [string, string])[] {
         : `does not answer at ${status.url}`,
     ],
     ['version', `${status.version}, schema ${status.schema ?? 'unknown'}`],
-    ['database', `${kinds[database.kind]}, ${bytesText(database.bytes)}`],
+    ['database', `${dialectFacts[database.kind].name}, ${bytesText(database.bytes)}`],
     [
       'requests',
       `${shown(status.requestsPerSecond)} per second, 95 % within ${shown(status.p95Ms, ' ms')}, ${percent(status.errorRate)} errors`,

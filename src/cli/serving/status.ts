@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#src/platform/config/schema.js';
 import { openReader, parseDatabaseUrl } from '#src/platform/db/index.js';
+import { databaseBytes } from '#src/platform/db/sizes.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { memoryOfSystem } from '#src/platform/runtime/memory.js';
 import { version } from '#src/platform/runtime/version.js';
@@ -105,7 +106,7 @@ const unknownDatabase: DatabaseStatus = {
 
 /** Reads the status values of the database. Each is null if it cannot be read, for example with an older schema. */
 export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus> {
-  const { file, dialect } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file !== null && isAbsent(file)) return unknownDatabase;
   let reader: Awaited<ReturnType<typeof openReader>>;
   try {
@@ -131,8 +132,7 @@ export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus
     const lastBackup = await first('select max(created_at) as at from backups where is_own = 1');
     return {
       schema: typeof schema === 'string' ? schema : null,
-      bytes:
-        dialect === 'sqlite' ? fileBytes(file) : await number('select pg_database_size(current_database()) as bytes'),
+      bytes: file === null ? await number(databaseBytes.postgres.sql) : fileBytes(file),
       sessions: await number('select count(*) as n from sessions where ended_at is null and expire > ?', [now]),
       deliveries: await number('select count(*) as n from deliveries where due_at is not null'),
       mails: await number("select count(*) as n from messages where due_at is not null and channel = 'email'"),
@@ -144,8 +144,7 @@ export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus
 }
 
 /** The file with its log. */
-function fileBytes(file: string | null): number | null {
-  if (file === null) return null;
+function fileBytes(file: string): number {
   return [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 

@@ -8,7 +8,7 @@ import {
   triggerNames,
 } from './collection-triggers.js';
 import { createWords, dropWords } from './collection-words.js';
-import { type ColumnKind, castTypes, type DialectName } from './dialect-words.js';
+import { type ColumnKind, castTypes, type DialectName, dialectWords } from './dialect-words.js';
 import type { Query } from './query.js';
 import type { TableDrop } from './table-removal.js';
 
@@ -159,8 +159,9 @@ function createIndex(
  * out for columns without nulls.
  */
 function orderOf(dialect: DialectName, { descending, nullable }: IndexedColumn): string {
-  if (dialect === 'sqlite' || !nullable) return descending ? ' desc' : '';
-  return descending ? ' desc nulls last' : ' nulls first';
+  const { nullsFirst, nullsLast } = dialectWords[dialect];
+  if (descending) return ` desc${nullable ? nullsLast : ''}`;
+  return nullable ? nullsFirst : '';
 }
 
 /**

@@ -1,4 +1,5 @@
 import { countsTable, documentTable, readersTable } from './collection-tables.js';
+import { dialectFacts } from './dialect-facts.js';
 import type { DialectName } from './dialect-words.js';
 
 /**
@@ -52,7 +53,7 @@ export function collectionTriggers(dialect: DialectName, number: number): string
  */
 export function changeTrigger(dialect: DialectName, number: number): string[] {
   const documents = documentTable(number);
-  if (dialect === 'sqlite') return [];
+  if (!dialectFacts[dialect].recordsChanges) return [];
   return [
     `create or replace trigger ${documents}_changed after update on ${documents} for each statement execute function documents_changed(${number})`,
   ];

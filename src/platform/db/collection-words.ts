@@ -22,6 +22,33 @@ export function createWords(dialect: DialectName, number: number, index: number)
   ].map(statement);
 }
 
+/** The tables of documents and of the words of one of their attributes. */
+export interface FulltextIndex {
+  readonly documents: string;
+  readonly words: string;
+}
+
+/** A search in a fulltext index for documents that have all words, in any order, or that do not. Without a word it matches nothing. */
+export function fulltextSearch(
+  dialect: DialectName,
+  { documents, words: table }: FulltextIndex,
+  words: readonly string[],
+  isNot: boolean,
+): { readonly sql: string; readonly values: readonly string[] } {
+  if (words.length === 0) return { sql: isNot ? '1 = 1' : '1 = 0', values: [] };
+  const not = isNot ? 'not ' : '';
+  // Words contain no quotes.
+  if (dialect === 'sqlite')
+    return {
+      sql: `seq ${not}in (select rowid from ${table} where ${table} match ?)`,
+      values: [words.map((word) => `"${word}"`).join(' ')],
+    };
+  return {
+    sql: `${not}exists (select 1 from ${table} where ${table}.seq = ${documents}.seq and ${table}.words @@ cast(? as tsquery))`,
+    values: [words.map((word) => `'${word}'`).join(' & ')],
+  };
+}
+
 /** Drops the table of a fulltext index. */
 export function dropWords(dialect: DialectName, number: number, index: number): TableDrop {
   const words = wordsTable(number, index);

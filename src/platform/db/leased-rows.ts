@@ -34,7 +34,7 @@ export function createLeaseClaim<T extends LeasedRow, S extends string>(
   const claim = sql.prepare<Readonly<Record<string, Value>>>((k, p) =>
     k.raw(
       `with due as materialized (
-        select id from ${table.name} where ${isInScope} and due_at <= :now and ${isFree(':now')} order by due_at limit :limit ${skipLocked(sql)})
+        select id from ${table.name} where ${isInScope} and due_at <= :now and ${isFree(':now')} order by due_at limit :limit${sql.words.skipLocked})
       update ${table.name} set ${claimed}, ${leased} where id in (select id from due) returning :row`,
       {
         ...Object.fromEntries([...scope, 'now', 'until', 'owner', 'limit'].map((name) => [name, p[name]])),
@@ -54,9 +54,6 @@ export const isFree = (now: string): string => `(lease_until is null or lease_un
 
 /** Column values of a row without a lease. */
 export const free = { owner: null, lease_until: null } as const;
-
-/** Skips the rows that another claim is about to take. */
-export const skipLocked = ({ dialect }: Sql): string => (dialect === 'postgres' ? 'for update skip locked' : '');
 
 /**
  * Builds SQL that ends a lease. It changes nothing if another process has claimed the row since, or if the lease has already ended, because

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Knex } from 'knex';
 import { Lru } from '../cache/lru.js';
+import { type DialectFacts, dialectFacts } from './dialect-facts.js';
 import { type DialectName, type DialectWords, dialectWords } from './dialect-words.js';
 
 /** A value of a statement. */
@@ -38,6 +39,7 @@ interface Builders {
 export interface Sql {
   readonly dialect: DialectName;
   readonly words: DialectWords;
+  readonly facts: DialectFacts;
   readonly knex: Builders;
   /** All of knex, for migrations. It has hundreds of files, so it is loaded by this call or when the first statement is compiled. */
   loadKnex(): Knex;
@@ -72,6 +74,7 @@ export function createSql(dialect: DialectName): Sql {
   return {
     dialect,
     words,
+    facts: dialectFacts[dialect],
     knex,
     loadKnex,
     prepare: (build) => {

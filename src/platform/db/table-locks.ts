@@ -52,7 +52,7 @@ const notInTime = '55P03';
  * SQLite has one writer at a time and needs no locks.
  */
 export function createTableLocks(sql: Sql): TableLocks {
-  if (sql.dialect === 'sqlite') return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
+  if (sql.facts.hasOneWriter) return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
   const plain = (text: string): Query => ({ sql: text, values: [] });
   const attempt = async (unit: Unit, locks: readonly Query[], waitMs: number): Promise<boolean> => {
     const wait = sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]);

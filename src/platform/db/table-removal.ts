@@ -1,5 +1,6 @@
 import { removedPrefix, statement } from './collection-tables.js';
 import type { DialectName } from './dialect-words.js';
+import type { Connection } from './driver.js';
 import type { Query } from './query.js';
 import type { Reader, Unit } from './unit.js';
 
@@ -90,3 +91,17 @@ async function step(unit: Unit, table: string, limit: number): Promise<number> {
 const isOfWords = (table: string) => /^(removed_)?w_\d+_\d+$/.test(table);
 const isPartOfWords = (table: string) => /^removed_w_\d+_\d+_/.test(table);
 const isOfDocuments = (table: string) => /^removed_d_/.test(table);
+
+/** Drops every table and function. Only for Postgres: an SQLite file is replaced as a whole. */
+export async function dropEverything(connection: Connection, dialect: DialectName): Promise<void> {
+  if (dialect === 'sqlite') throw new TypeError('an SQLite database is restored into a new file');
+  const drops = await connection.all(
+    statement(
+      `select format('drop table %I.%I cascade', schemaname, tablename) as sql from pg_tables where schemaname = current_schema()
+       union all select format('drop function %s cascade', p.oid::regprocedure) from pg_proc p
+         where pronamespace = current_schema()::regnamespace
+           and not exists (select 1 from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
+    ),
+  );
+  for (const { sql } of drops) await connection.run(statement(String(sql)));
+}

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Instant } from '#src/contract/shapes.js';
 import { parseJson, printJson } from '../text/json.js';
+import { dialectWords } from './dialect-words.js';
 import type { Sql, Value } from './query.js';
 
 /** Converts a column between its stored form and its domain form. */
@@ -115,10 +116,8 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
     columns: Object.fromEntries(entries.map(({ key, column }) => [key, column])) as Table<T>['columns'],
     codecs,
     select: ({ dialect, knex }, as = packed) => {
-      const list = entries.map(({ column }) => `${name}.${column}`).join(', ');
-      return knex.raw(dialect === 'sqlite' ? `json_array(${list}) as ??` : `json_build_array(${list})::text as ??`, [
-        as,
-      ]);
+      const { jsonArray } = dialectWords[dialect];
+      return knex.raw(`${jsonArray(entries.map(({ column }) => `${name}.${column}`))} as ??`, [as]);
     },
     decode: (row, as = packed) => {
       const stored: readonly Value[] = JSON.parse(String(row[as]));

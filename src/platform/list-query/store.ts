@@ -179,8 +179,8 @@ function orderOf(sql: Sql, listing: Listing, orders: ListQuery<ListField>['order
   }));
 }
 
-function orderedColumn({ dialect }: Sql, { column, type }: ListField): string {
-  return dialect === 'postgres' && type === 'text' ? `${column} collate "C"` : column;
+function orderedColumn({ words }: Sql, { column, type }: ListField): string {
+  return type === 'text' ? words.byCodePoint(column) : column;
 }
 
 function fieldOf({ fields }: Listing, name: string): ListField {

@@ -4,6 +4,7 @@ import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-t
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { DatabaseError } from '../db/database-error.js';
+import { dialectFacts } from '../db/dialect-facts.js';
 import type { Connection, Driver } from '../db/driver.js';
 import type { Query } from '../db/query.js';
 import type { Egress } from '../outbound/egress.js';
@@ -102,7 +103,7 @@ async function traceRequest(
 }
 
 function traceDriver(driver: Driver): Driver {
-  const system = driver.dialect === 'postgres' ? 'postgresql' : 'sqlite';
+  const system = dialectFacts[driver.dialect].systemName;
   // Without a request to belong to, each poll would create its own trace. Work that a request has started, such as delivering its
   // events, can outlast it.
   const span = <T>(name: string, attributes: Attributes, run: () => Promise<T>): Promise<T> =>

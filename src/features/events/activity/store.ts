@@ -10,10 +10,7 @@ interface Whose {
 export function createActivityStore(sql: Sql) {
   const { knex } = sql;
   // Both conditions must match the text of the indexes in migrations/0011_proofs.js and 0012_writes.js, or the indexes are not used.
-  const owner =
-    sql.dialect === 'sqlite'
-      ? "substr(resource, 7, instr(substr(resource, 7) || '/', '/') - 1)"
-      : "split_part(resource, '/', 2)";
+  const owner = sql.words.secondPart('resource', 'users');
   const rows = (projectId: string) => knex(auditEntries.name).where({ project_id: projectId });
   const ofUser = ({ projectId, userId }: Whose) =>
     rows(projectId).whereRaw(`substr(resource, 1, 6) = 'users/' and ${owner} = ?`, [userId]);

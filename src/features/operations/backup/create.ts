@@ -4,6 +4,7 @@ import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { backupHold } from '#src/platform/db/backup-hold.js';
 import type { Connection, Driver } from '#src/platform/db/driver.js';
 import { lastSequence, readRows, type TableShape } from '#src/platform/db/neutral-rows.js';
+import { openSnapshot } from '#src/platform/db/open-snapshot.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query } from '#src/platform/db/query.js';
 import { type FileStore, ObjectNotFoundError } from '#src/platform/file-store/index.js';
@@ -18,7 +19,7 @@ import {
   headName,
   manifestName,
 } from './manifest.js';
-import { BackupError, isDocuments, openSnapshot, storedTables } from './tables.js';
+import { BackupError, isDocuments, storedTables } from './tables.js';
 
 /** Contents of a backup. */
 export interface BackupSummary extends Pick<BackupManifest, 'tables' | 'files'> {

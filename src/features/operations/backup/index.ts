@@ -10,7 +10,7 @@ export { type LoadedBackup, readHead, UnknownFormatError } from './load.js';
 export type { BackupHead } from './manifest.js';
 export { newBackupName } from './names.js';
 export { type BackupPlace, backupKey, defaultLocation, openPlace } from './place.js';
-export { removeAll, restoreBackup, UnknownSchemaError } from './restore.js';
+export { restoreBackup, UnknownSchemaError } from './restore.js';
 export { createBackups } from './service.js';
 export {
   BackupError,
@@ -18,7 +18,6 @@ export {
   createCollectionTables,
   isDocuments,
   isOfCollection,
-  openSnapshot,
   shapesIn,
   storedTables,
 } from './tables.js';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DamagedArchiveError, entriesOf, parseLines, wholeOf } from '#src/platform/archive/reader.js';
 import type { ArchiveEntry } from '#src/platform/archive/writer.js';
-import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import {
   continueSequence,
@@ -10,6 +9,7 @@ import {
   primaryKey,
   type TableShape,
 } from '#src/platform/db/neutral-rows.js';
+import type { Sql } from '#src/platform/db/query.js';
 import {
   type BackupHead,
   type BackupManifest,
@@ -32,7 +32,7 @@ import {
 
 /** The database and the file store that a backup is loaded into. */
 interface LoadTarget {
-  readonly dialect: DialectName;
+  readonly sql: Sql;
   /** Inside one transaction, on a database without tables. */
   readonly connection: Connection;
   /** Applies the named steps of the schema. Throws if one is unknown. */
@@ -138,7 +138,8 @@ function requireEqual(
 }
 
 /** Inserts rows, and creates the tables of collections once their rows are known. */
-function createRowLoader({ dialect, connection }: LoadTarget, { tables }: BackupHead) {
+function createRowLoader({ sql, connection }: LoadTarget, { tables }: BackupHead) {
+  const { dialect } = sql;
   const listed = new Map<string, TableShape>(tables.map((table) => [table.name, table]));
   const keys = new Map<string, readonly string[]>();
   let shapeOf: ((table: TableShape) => TableShape) | undefined;
@@ -148,7 +149,7 @@ function createRowLoader({ dialect, connection }: LoadTarget, { tables }: Backup
     if (hasCollections) return;
     hasCollections = true;
     await createCollectionTables(connection, dialect);
-    await markUnbuiltWords(connection, dialect);
+    await markUnbuiltWords(connection, sql);
     shapeOf = undefined;
   };
   return {

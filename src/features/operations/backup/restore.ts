@@ -1,6 +1,6 @@
 import { backupHold } from '#src/platform/db/backup-hold.js';
-import type { Connection } from '#src/platform/db/driver.js';
 import type { Query } from '#src/platform/db/query.js';
+import { dropEverything } from '#src/platform/db/table-removal.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type LoadedBackup, loadBackup } from './load.js';
 import { createBackupStore } from './store.js';
@@ -44,12 +44,11 @@ export async function restoreBackup(
   bytes: AsyncIterable<Uint8Array>,
   { replaces, endsSessions, file }: RestoreOptions,
 ): Promise<LoadedBackup> {
-  const { dialect } = driver;
   const known = new Set(migrator.migrations.map(({ name }) => name));
   return driver.exclusive(async (connection) => {
-    if (replaces) await removeAll(connection, dialect);
+    if (replaces) await dropEverything(connection, driver.dialect);
     const loaded = await loadBackup(bytes, {
-      dialect,
+      sql,
       connection,
       migrate: async (steps) => {
         const unknown = steps.filter((name) => !known.has(name));
@@ -69,17 +68,3 @@ export async function restoreBackup(
 }
 
 const statement = (sql: string): Query => ({ sql, values: [] });
-
-/** Drops every table and function. Only for Postgres: an SQLite file is replaced as a whole. */
-export async function removeAll(connection: Connection, dialect: Runtime['driver']['dialect']): Promise<void> {
-  if (dialect === 'sqlite') throw new TypeError('an SQLite database is restored into a new file');
-  const drops = await connection.all(
-    statement(
-      `select format('drop table %I.%I cascade', schemaname, tablename) as sql from pg_tables where schemaname = current_schema()
-       union all select format('drop function %s cascade', p.oid::regprocedure) from pg_proc p
-         where pronamespace = current_schema()::regnamespace
-           and not exists (select 1 from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
-    ),
-  );
-  for (const { sql } of drops) await connection.run(statement(String(sql)));
-}

@@ -1,7 +1,7 @@
-import type { DialectName } from '#src/platform/db/dialect-words.js';
-import type { Connection, Driver } from '#src/platform/db/driver.js';
+import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
+import type { Connection } from '#src/platform/db/driver.js';
 import { type TableShape, tableShapes } from '#src/platform/db/neutral-rows.js';
-import type { Query } from '#src/platform/db/query.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type CollectionStorage, collections, storageOf, withUnbuiltWords } from '../../data/index.js';
 
@@ -18,39 +18,6 @@ export const isOfCollection = ({ name }: Pick<TableShape, 'name'>): boolean => /
 
 /** True for the table of the documents of a collection. */
 export const isDocuments = ({ name }: Pick<TableShape, 'name'>): boolean => /^d_\d+$/.test(name);
-
-/** A snapshot that stays open. */
-interface OpenSnapshot {
-  readonly connection: Connection;
-  release(): Promise<void>;
-}
-
-/** Opens a snapshot that stays open until it is released. */
-export async function openSnapshot(driver: Driver): Promise<OpenSnapshot> {
-  let end = () => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return new Promise((resolve, reject) => {
-    const snapshot: Promise<void> = driver.snapshot(async (connection) => {
-      if (driver.dialect === 'postgres')
-        // A slow target may take long between two reads.
-        await connection.all({
-          sql: "select set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true)",
-          values: [],
-        });
-      resolve({
-        connection,
-        release: () => {
-          end();
-          return snapshot;
-        },
-      });
-      await ended;
-    });
-    snapshot.catch(reject);
-  });
-}
 
 /**
  * The tables of this service, each after those that it refers to. Throws BackupError if a job has not finished upgrading tables of an earlier
@@ -82,21 +49,23 @@ export async function createCollectionTables(connection: Connection, dialect: Di
 }
 
 /** Records that the new tables have the current layout, and that their fulltext indexes are still to be built, which a job does. */
-export async function markUnbuiltWords(connection: Connection, dialect: DialectName): Promise<void> {
-  const places = dialect === 'sqlite' ? ['?', '?', '?', '?'] : ['$1', '$2', '$3', '$4'];
-  for (const collection of await storedCollections(connection, dialect)) {
+export async function markUnbuiltWords(connection: Connection, sql: Sql): Promise<void> {
+  for (const collection of await storedCollections(connection, sql.dialect)) {
     const { layout, tracked, indexes } = collections.encodeSome(withUnbuiltWords(collection));
-    await connection.run({
-      sql: `update collections set layout = ${places[0]}, upgraded_to = null, tracked = ${places[1]}, indexes = ${places[2]} where number = ${places[3]}`,
-      values: [layout ?? null, tracked ?? null, indexes ?? null, collection.number],
-    });
+    await connection.run(
+      sql.text('update collections set layout = ?, upgraded_to = null, tracked = ?, indexes = ? where number = ?', [
+        layout ?? null,
+        tracked ?? null,
+        indexes ?? null,
+        collection.number,
+      ]),
+    );
   }
 }
 
 async function storedCollections(connection: Connection, dialect: DialectName) {
-  const packed = `json_array(${Object.values(collections.columns).join(', ')})`;
-  const select = dialect === 'sqlite' ? packed : `cast(${packed.replace('json_array', 'json_build_array')} as text)`;
-  const rows = await connection.all(statement(`select ${select} as packed from collections order by number`));
+  const packed = dialectWords[dialect].jsonArray(Object.values(collections.columns));
+  const rows = await connection.all(statement(`select ${packed} as packed from collections order by number`));
   return rows.map((row) => collections.decode(row));
 }
 

@@ -12,20 +12,14 @@ import {
   type TableShape,
   tableShapes,
 } from '#src/platform/db/neutral-rows.js';
-import type { Query } from '#src/platform/db/query.js';
+import { openSnapshot } from '#src/platform/db/open-snapshot.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { dropEverything } from '#src/platform/db/table-removal.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { indexNextWords } from '../../data/index.js';
-import {
-  collectionStorages,
-  createCollectionTables,
-  isDocuments,
-  isOfCollection,
-  openSnapshot,
-  removeAll,
-  shapesIn,
-} from '../backup/index.js';
+import { collectionStorages, createCollectionTables, isDocuments, isOfCollection, shapesIn } from '../backup/index.js';
 import { copiedTables, digestTable, type TableDigest } from './digest.js';
 
 /** A failure of a copy: the source has changed since the copy began, tables differ in the end, or another process has taken over. */
@@ -124,7 +118,7 @@ export async function copyDatabase(source: Side, target: Side, options: CopyOpti
 
 /** Creates the schema in the empty target, marked as unfinished. */
 async function begin(target: Side, tables: readonly TableShape[], isOver: boolean): Promise<Progress> {
-  const { driver, migrator, clock, random } = target;
+  const { driver, migrator, clock, random, sql } = target;
   const progress: Progress = {
     owner: random.id(),
     tables: tables.map(({ name }) => name),
@@ -134,53 +128,48 @@ async function begin(target: Side, tables: readonly TableShape[], isOver: boolea
     has: { collections: false, indexes: false },
     words: { at: 0, after: 0 },
   };
-  const [one, two] = placesIn(driver.dialect);
   await driver.exclusive(async (to) => {
-    if (isOver) await removeAll(to, driver.dialect);
+    if (isOver) await dropEverything(to, driver.dialect);
     await migrator.migrate(to);
     const mark = [unfinishedCopy, instantOf(clock.now())];
-    await to.run(statement(`insert into schema_migrations (name, applied_at) values (${one}, ${two})`, mark));
+    await to.run(sql.text('insert into schema_migrations (name, applied_at) values (?, ?)', mark));
     await to.run(statement(`create table ${progressTable} (owner text not null, value text not null)`));
     const values = [progress.owner, JSON.stringify(progress)];
-    await to.run(statement(`insert into ${progressTable} (owner, value) values (${one}, ${two})`, values));
+    await to.run(sql.text(`insert into ${progressTable} (owner, value) values (?, ?)`, values));
   });
   return progress;
 }
 
 /** Takes over an unfinished copy. Throws CopyError if the source has other tables than when it began. */
-async function takeOver({ driver, random }: Side, tables: readonly TableShape[]): Promise<Progress> {
-  const [one] = placesIn(driver.dialect);
+async function takeOver({ driver, random, sql }: Side, tables: readonly TableShape[]): Promise<Progress> {
   const owner = random.id();
   return driver.exclusive(async (to) => {
     const [row] = await to.all(statement(`select value from ${progressTable}`));
     const progress = JSON.parse(String(row?.value)) as Progress;
     if (progress.tables.join() !== tables.map(({ name }) => name).join()) throw new CopyError('changed');
-    await to.run(statement(`update ${progressTable} set owner = ${one}`, [owner]));
+    await to.run(sql.text(`update ${progressTable} set owner = ?`, [owner]));
     return { ...progress, owner };
   });
 }
 
 /** Changes the target and its progress in one transaction. Throws CopyError if another run has taken over. */
 async function advance(
-  { driver }: Side,
+  { driver, sql }: Side,
   progress: Progress,
   body: (to: Connection) => Promise<void>,
 ): Promise<Progress> {
   await driver.exclusive(async (to) => {
-    await saveProgress(to, driver.dialect, progress);
+    await saveProgress(to, sql, progress);
     await body(to);
   });
   return progress;
 }
 
-async function saveProgress(to: Connection, dialect: DialectName, progress: Progress): Promise<void> {
-  const [one, two] = placesIn(dialect);
+async function saveProgress(to: Connection, sql: Sql, progress: Progress): Promise<void> {
   const values = [JSON.stringify(progress), progress.owner];
-  const saved = await to.run(statement(`update ${progressTable} set value = ${one} where owner = ${two}`, values));
+  const saved = await to.run(sql.text(`update ${progressTable} set value = ? where owner = ?`, values));
   if (saved === 0) throw new CopyError('taken');
 }
-
-const placesIn = (dialect: DialectName) => (dialect === 'sqlite' ? ['?', '?'] : ['$1', '$2']);
 
 /** A connection to a database of a dialect. */
 interface From {
@@ -260,7 +249,7 @@ async function indexWords(target: Side, begun: Progress, { onProgress }: CopyOpt
         const { last } = await indexNextWords(to, store, numbers, after);
         isOver = last === undefined;
         progress = { ...progress, words: last === undefined ? { at: at + 1, after: 0 } : { at, after: last } };
-        await saveProgress(to, driver.dialect, progress);
+        await saveProgress(to, sql, progress);
       });
     }
   }
@@ -297,4 +286,4 @@ async function verified(
   }
 }
 
-const statement = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
+const statement = (sql: string): Query => ({ sql, values: [] });

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import { lastSequence, readRows, type TableShape } from '#src/platform/db/neutral-rows.js';
+import { openSnapshot } from '#src/platform/db/open-snapshot.js';
 import type { Runtime } from '#src/platform/index.js';
-import { isDocuments, openSnapshot, storedTables } from '../backup/index.js';
+import { isDocuments, storedTables } from '../backup/index.js';
 
 /** The rows of a table as a number that is the same on both databases. */
 export interface TableDigest {

@@ -1,11 +1,11 @@
+import { fulltextSearch } from '#src/platform/db/collection-words.js';
 import { castTypes, dialectWords, type ElementKind } from '#src/platform/db/dialect-words.js';
 import type { Sql } from '#src/platform/db/query.js';
+import { anyOf, isIn, valueList } from '#src/platform/db/value-list.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { Comparison, Condition, TextMatch } from './condition.js';
 import { boundValue, type Fragment, join } from './fragment.js';
-import { fulltextSearch } from './fulltext.js';
 import { searchTermsIn } from './search-terms.js';
-import { anyOf, valueList } from './value-list.js';
 
 /** Columns of the fields of a list. */
 interface Columns<F> {
@@ -70,7 +70,7 @@ function compile<F>(deps: Deps<F>, given: Condition<F>): Fragment {
     case 'words':
       return searchTermsIn([columns.equal(given.field)], given.text, deps);
     case 'fulltext':
-      return fulltextSearch(dialect, given);
+      return fulltextSearch(dialect, given.index, given.words, given.method === 'notSearch');
     case 'not': {
       const { sql, values } = compile(deps, given.condition);
       return { sql: `(${columns.equal(given.field)} is not null and not (${sql}))`, values };
@@ -97,7 +97,7 @@ function placeholder<F>({ dialect, columns }: Deps<F>, field: F): string {
 
 function oneOf<F>(deps: Deps<F>, column: string, field: F, values: readonly unknown[]): Fragment {
   const given = valueList(deps, deps.columns.kindOf(field), values);
-  return { sql: `${column} ${deps.dialect === 'sqlite' ? 'in' : '= any'} (${given.sql})`, values: given.values };
+  return { sql: isIn(deps.dialect, column, given), values: given.values };
 }
 
 function match(
@@ -148,7 +148,7 @@ function element<F>(deps: Deps<F>, field: F, values: readonly unknown[], isEvery
 function printedIn(sql: Pick<Sql, 'dialect' | 'list'>, values: readonly unknown[]): Fragment {
   const printed = values.map((value) => printJson(value));
   const given = valueList(sql, 'text', printed);
-  return { sql: `element.value in (${given.sql})`, values: given.values };
+  return { sql: isIn(sql.dialect, 'element.value', given), values: given.values };
 }
 
 /** A list of numbers in SQLite as a list of their texts. */

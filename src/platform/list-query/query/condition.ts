@@ -1,3 +1,4 @@
+import type { FulltextIndex } from '#src/platform/db/collection-words.js';
 import type { Fragment } from './fragment.js';
 import type { Invalid } from './wire.js';
 
@@ -54,12 +55,6 @@ export interface RelatedName<F> {
   readonly within: Within;
   /** The fields of the related rows; undefined if the caller can see none of these rows. */
   readonly vocabulary: Vocabulary<F> | undefined;
-}
-
-/** The tables of documents and of the words of one of their attributes. */
-export interface FulltextIndex {
-  readonly documents: string;
-  readonly words: string;
 }
 
 /** The fields of a list that queries can use. */

@@ -1,4 +1,4 @@
-import type { DialectName } from '#src/platform/db/dialect-words.js';
+import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Value } from '#src/platform/db/query.js';
 import { type Fragment, join } from './fragment.js';
 
@@ -13,12 +13,13 @@ export interface OrderColumn {
 
 /** ORDER BY, with nulls first ascending and last descending on both databases. */
 export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, reversed: boolean): string {
+  const { nullsFirst, nullsLast } = dialectWords[dialect];
   const words = ({ descending, nullable }: OrderColumn) => {
     const falls = descending !== reversed;
     const direction = falls ? 'desc' : 'asc';
     // With an explicit position of nulls, the index of a column without nulls would not be used.
-    if (dialect === 'sqlite' || !nullable) return direction;
-    return `${direction} nulls ${falls ? 'last' : 'first'}`;
+    if (!nullable) return direction;
+    return `${direction}${falls ? nullsLast : nullsFirst}`;
   };
   return columns.map((one) => `${one.column} ${words(one)}`).join(', ');
 }

@@ -20,7 +20,7 @@ function itemFields(fields: ItemFields): Readonly<Record<string, ListField>> {
  * other lists and give the same results. The values are sent as one bound JSON parameter.
  */
 function itemRows(
-  { dialect, knex }: Pick<Sql, 'dialect' | 'knex'>,
+  { words, knex }: Pick<Sql, 'words' | 'knex'>,
   fields: ItemFields,
   items: readonly Readonly<Record<string, unknown>>[],
 ) {
@@ -31,14 +31,9 @@ function itemRows(
       ...Object.fromEntries(names.map((name, at) => [`c${at}`, boundValue(item[name])])),
     })),
   );
-  const columns = ['position', ...names.map((_, at) => `c${at}`)];
-  if (dialect === 'sqlite') {
-    const members = columns.map((column) => `json_extract(value, '$.${column}') as ${column}`).join(', ');
-    return knex(knex.raw(`(select ${members} from json_each(?)) as items`, [json]));
-  }
-  const typeOf = (name: string) => (['integer', 'boolean'].includes(fields[name]?.type ?? '') ? 'bigint' : 'text');
-  const members = ['position bigint', ...names.map((name, at) => `c${at} ${typeOf(name)}`)].join(', ');
-  return knex(knex.raw(`json_to_recordset(cast(? as json)) as items (${members})`, [json]));
+  const kindOf = (name: string) => (['integer', 'boolean'].includes(fields[name]?.type ?? '') ? 'integer' : 'text');
+  const columns = names.map((name, at) => ({ name: `c${at}`, kind: kindOf(name) }) as const);
+  return knex(knex.raw(words.recordsInJson('items', [{ name: 'position', kind: 'integer' }, ...columns]), [json]));
 }
 
 /** Values to list. */

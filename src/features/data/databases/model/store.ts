@@ -1,5 +1,6 @@
-import { countsTable, documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
+import { countsTable, documentTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
+import { bytesOfCollection } from '#src/platform/db/sizes.js';
 import { bigint, bool, instant, integer, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 import type { Relation } from './relation.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
@@ -206,28 +207,7 @@ function sizeStatements(sql: Sql) {
     /** The same from counters that writes maintain, which collections of an earlier layout do not have. */
     countedDocuments: (number: number): Query =>
       sql.compile(knex(countsTable).where({ number }).select(knex.raw('coalesce(sum(documents), 0) as count'))),
-    bytesOf: (number: number, fulltext: readonly number[]): Query => bytesOf(sql, number, fulltext),
+    /** The bytes of a collection's tables in the database. */
+    bytesOf: (number: number, fulltext: readonly number[]): Query => bytesOfCollection(sql, number, fulltext),
   };
-}
-
-/** The bytes of a collection's tables in the database. */
-function bytesOf(sql: Sql, number: number, fulltext: readonly number[]): Query {
-  const words = fulltext.map((index) => wordsTable(number, index));
-  const own = [documentTable(number), readersTable(number)];
-  if (sql.dialect === 'postgres') {
-    const tables = [...own, ...words];
-    const sizes = tables.map(() => 'pg_total_relation_size(cast(? as regclass))');
-    return sql.text(`select ${sizes.join(' + ')} as bytes`, tables);
-  }
-  // A virtual table stores its rows in further tables.
-  const tables = [
-    ...own,
-    ...words.flatMap((name) => ['data', 'idx', 'docsize', 'config'].map((part) => `${name}_${part}`)),
-  ];
-  // The names come first, because `dbstat` only reads tables that are given by name.
-  return sql.text(
-    `select sum(pgsize) as bytes from sqlite_master cross join dbstat on dbstat.name = sqlite_master.name
-      where aggregate = 1 and type in ('table', 'index') and tbl_name in (${tables.map(() => '?').join(', ')})`,
-    tables,
-  );
 }

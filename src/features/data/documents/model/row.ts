@@ -12,10 +12,7 @@ const columns = ['id', 'cast(seq as text)', 'created_at', 'updated_at', 'permiss
 export const documentColumns = `id, ${columns[1]} as seq, created_at, updated_at, permissions`;
 
 /** The same as a JSON array in SQL, for pages that are one text. */
-export const columnArray = {
-  sqlite: `json_array(${columns.join(', ')})`,
-  postgres: `cast(json_build_array(${columns.join(', ')}) as text)`,
-};
+export const columnArrayOf = ({ words }: Sql): string => words.jsonArray(columns);
 
 /**
  * The document of a row of `documentColumns` and of `data`, which are its attributes as the serializer prints them. Throws Failure if a sealed

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
-import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
+import type { DialectWords } from '#src/platform/db/dialect-words.js';
 import type { Value } from '#src/platform/db/query.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../../databases/index.js';
@@ -54,10 +54,10 @@ const printIds = ({ collectionId, databaseId }: Pick<StoredDocument, 'collection
 const formatVersion = 3;
 
 /** Creates the serializers of collections and caches them. */
-export function createSerializers(dialect: DialectName): Serializers {
+export function createSerializers(words: DialectWords): Serializers {
   const serializers = new WeakMap<Collection, DocumentSerializer>();
   return (collection) => {
-    const serializer = serializers.get(collection) ?? createSerializer(collection, dialect);
+    const serializer = serializers.get(collection) ?? createSerializer(collection, words);
     serializers.set(collection, serializer);
     return serializer;
   };
@@ -66,12 +66,12 @@ export function createSerializers(dialect: DialectName): Serializers {
 /** The serializers of collections. */
 export type Serializers = (collection: Collection) => DocumentSerializer;
 
-function createSerializer(collection: Collection, dialect: DialectName): DocumentSerializer {
+function createSerializer(collection: Collection, words: DialectWords): DocumentSerializer {
   const { attributes, id: collectionId, databaseId } = collection;
   const ids = printIds({ collectionId, databaseId });
-  const placeholder = dialectWords[dialect].typed('text');
+  const placeholder = words.typed('text');
   const schemaHash = schemaHashOf(collection);
-  const all = printAnew(dialect, attributes);
+  const all = printAnew(words, attributes);
   const attributesOf = (keys: readonly string[]) => attributes.filter(({ key }) => keys.includes(key));
   const data = (keys: readonly string[] | null): Fragment =>
     keys === null
@@ -79,10 +79,7 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
           sql: `case when shape = ${placeholder} then printed else ${all.sql} end`,
           values: [schemaHash, ...all.values],
         }
-      : printAnew(dialect, attributesOf(keys));
-  // Each `||` of SQLite copies the text; concat() of Postgres looks up types.
-  const together = (parts: readonly string[]) =>
-    dialect === 'sqlite' ? `concat(${parts.join(', ')})` : `(${parts.join(' || ')})`;
+      : printAnew(words, attributesOf(keys));
   const labels = attributes.map(({ key }, at) => `${at === 0 ? '' : ','}${JSON.stringify(key)}:`);
   return {
     schemaHash,
@@ -93,7 +90,7 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
       const system = [`'{"$id":"'`, 'id', `'","$sequence":"'`, 'seq', `'"'`, placeholder];
       const times = [`'"'`, 'created_at', `'","$updatedAt":"'`, 'updated_at', `'","$permissions":'`, 'permissions'];
       const rest = hasAttributes ? ["','", `(${sql})`, "'}'"] : ["'}'"];
-      return { sql: together([...system, ...times, ...rest]), values: [ids, ...(hasAttributes ? values : [])] };
+      return { sql: words.concat([...system, ...times, ...rest]), values: [ids, ...(hasAttributes ? values : [])] };
     },
     bytes: (keys) => {
       const columns = columnBytes(keys === null ? attributes : attributesOf(keys));
@@ -105,7 +102,7 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
         values: [schemaHash],
       };
     },
-    changed: (values) => printAnew(dialect, attributes, values),
+    changed: (values) => printAnew(words, attributes, values),
     print: (values) => {
       let text = '';
       for (const [at, attribute] of attributes.entries())
@@ -117,11 +114,11 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
 
 /** Prints the attributes from the columns of a row, and changed ones from their values. */
 function printAnew(
-  dialect: DialectName,
+  words: DialectWords,
   printed: readonly Attribute[],
   changed?: ReadonlyMap<number, string | Fragment>,
 ): Fragment {
-  const placeholder = dialectWords[dialect].typed('text');
+  const placeholder = words.typed('text');
   const values: Value[] = [];
   const sql: string[] = [];
   for (let from = 0; from < printed.length; from += maxArguments) {
@@ -129,12 +126,12 @@ function printAnew(
     values.push(some.map(({ key }, at) => `${from + at === 0 ? '' : ','}${JSON.stringify(key)}:%s`).join(''));
     const columns = some.map((attribute) => {
       const value = changed?.get(attribute.number);
-      if (value === undefined) return printedColumn(attribute, dialect, attributeColumn(attribute.number));
+      if (value === undefined) return words.printed(columnKind(attribute), attributeColumn(attribute.number));
       if (typeof value === 'string') {
         values.push(value);
         return placeholder;
       }
-      const { sql: computed, timesUsed } = printedExpression(attribute, dialect, value.sql);
+      const { sql: computed, timesUsed } = printedExpression(attribute, words, value.sql);
       for (let use = 0; use < timesUsed; use++) values.push(...value.values);
       return computed;
     });
@@ -170,33 +167,10 @@ function schemaHashOf({ attributes }: Collection): string {
 }
 
 /** Prints a computed value. Its bound values are needed once per use in the text. */
-function printedExpression(attribute: Attribute, dialect: DialectName, expression: string) {
-  const sql = printedColumn(attribute, dialect, mark);
+function printedExpression(attribute: Attribute, words: DialectWords, expression: string) {
+  const sql = words.printed(columnKind(attribute), mark);
   return { sql: sql.replaceAll(mark, () => `(${expression})`), timesUsed: sql.split(mark).length - 1 };
 }
 
 /** Placeholder for an expression in a text. */
 const mark = '<value>';
-
-function printedColumn(attribute: Attribute, dialect: DialectName, column: string): string {
-  const text = (expression: string) => `coalesce(${expression}, 'null')`;
-  switch (columnKind(attribute)) {
-    case 'text':
-      // json_quote prints null as null, to_json does not.
-      return dialect === 'sqlite' ? `json_quote(${column})` : text(`to_json(${column})::text`);
-    case 'boolean':
-      return dialect === 'sqlite'
-        ? `case ${column} when 1 then 'true' when 0 then 'false' else 'null' end`
-        : text(`${column}::text`);
-    case 'double':
-      return dialect === 'sqlite' ? `iif(${column} is null, 'null', ${shortest(column)})` : text(`${column}::text`);
-    default:
-      return text(dialect === 'sqlite' ? column : `${column}::text`);
-  }
-}
-
-/** Prints a double in SQLite. It uses 15 digits if they give the same double, and 17 digits otherwise. */
-function shortest(column: string): string {
-  const text = `cast(${column} as text)`;
-  return `iif(cast(${text} as real) = ${column}, ${text}, format('%!.17g', ${column} + 0.0))`;
-}

@@ -58,7 +58,7 @@ export function routeOf(
   return readable ** 2 <= amongWorth * steps ? 'among' : 'walk';
 }
 
-type SourceSql = Pick<Sql, 'dialect' | 'words' | 'list'>;
+type SourceSql = Pick<Sql, 'facts' | 'words' | 'list'>;
 
 /** Finds the source of a list. `widest` is a role that many documents name. */
 export type SourceOf = (
@@ -95,14 +95,14 @@ function everything(collection: Collection): DocumentSource {
 
 /** The documents that roles may read. The role that most documents name is first, so a walk mostly looks up one role. */
 function ofRoles(
-  { dialect, words, list }: SourceSql,
+  { facts: { hasLateralJoins, parsesListsPerRow }, words, list }: SourceSql,
   collection: Collection,
   roles: readonly string[],
   route: Exclude<Route, 'all'>,
   widest: string | undefined,
 ): DocumentSource {
   const [table, readers] = [documentTable(collection.number), readersTable(collection.number)];
-  const { isOneOf } = words;
+  const { isOneOf, noJoin } = words;
   const place = words.typed('text');
   const values = [list(roles)];
   const readable = `select distinct seq from ${readers} where role ${isOneOf}`;
@@ -114,7 +114,7 @@ function ofRoles(
     `${words.eachOfList('granted')} cross join lateral (${ofRole(columns, rest)}) as named`;
   const total = (upTo: number | 'exact'): Fragment => {
     if (upTo === 'exact') return { sql: `(select count(*) from (${readable}) as readable)`, values };
-    const distinct = dialect === 'sqlite' ? readable : `select distinct seq from ${byRole('seq', `limit ${upTo}`)}`;
+    const distinct = hasLateralJoins ? `select distinct seq from ${byRole('seq', `limit ${upTo}`)}` : readable;
     return { sql: `(select count(*) from (${distinct} limit ${upTo}) as readable)`, values };
   };
   // Independent of the caller, so both databases evaluate it once for a shared statement. It checks if the last of `upTo` rows, counted
@@ -127,7 +127,7 @@ function ofRoles(
           values: [widest, widest],
         });
   const shared = { total, hasMany };
-  if (route === 'readers' && dialect === 'sqlite')
+  if (route === 'readers' && !hasLateralJoins)
     return {
       ...shared,
       from: { sql: readers, values: [] },
@@ -139,21 +139,20 @@ function ofRoles(
     return { ...shared, from, filter: undefined, repeats: true };
   }
   if (route === 'walk') {
-    // `offset 0` keeps Postgres, and `limit 1` SQLite, from making this a join: that would read all readers, or count a document twice.
-    const alone = dialect === 'sqlite' ? 'limit 1' : 'offset 0';
-    const first = `exists (select 1 from ${readers} where ${readers}.role = ${place} and ${readers}.seq = ${table}.seq ${alone})`;
+    // A join would read all readers, or count a document twice.
+    const first = `exists (select 1 from ${readers} where ${readers}.role = ${place} and ${readers}.seq = ${table}.seq${noJoin})`;
     const named =
-      dialect === 'sqlite' && roles.length <= fewRoles
-        ? `select 1 from json_each(?) as granted cross join ${readers} on ${readers}.role = granted.value where ${readers}.seq = ${table}.seq limit 1`
-        : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf} ${alone}`;
+      parsesListsPerRow && roles.length <= fewRoles
+        ? `select 1 from ${words.eachOfList('granted')} cross join ${readers} on ${readers}.role = granted.value where ${readers}.seq = ${table}.seq${noJoin}`
+        : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf}${noJoin}`;
     const filter = { sql: `(${first} or exists (${named}))`, values: [roles[0] ?? '', ...values] };
     return { ...shared, from: { sql: table, values: [] }, filter, repeats: false };
   }
-  if (dialect === 'sqlite') {
+  if (!hasLateralJoins) {
     // SQLite runs a cross join from its left side.
     const from = `(select distinct seq as readable from ${readers} where role ${isOneOf}) as readers cross join ${table} on seq = readable`;
     return { ...shared, from: { sql: from, values }, filter: undefined, repeats: false };
   }
-  const filter = { sql: `seq = any(array(select seq from ${byRole('seq')}))`, values };
+  const filter = { sql: `seq ${words.isOneOfQuery(`select seq from ${byRole('seq')}`)}`, values };
   return { ...shared, from: { sql: table, values: [] }, filter, repeats: false };
 }

@@ -26,7 +26,7 @@ export interface LinkReads {
 /** Creates the SQL that reads related documents. */
 export function createLinkReads(sql: Sql): LinkReads {
   const { isOneOf, typed } = sql.words;
-  const serializerOf = createSerializers(sql.dialect);
+  const serializerOf = createSerializers(sql.words);
   const sourceOf = createSources(sql);
   return {
     related: (relation, collection, owners, visibility, keys, maxBytes) => {

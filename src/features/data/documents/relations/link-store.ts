@@ -9,7 +9,7 @@ import { createSerializers } from '../model/serializer.js';
 export function createLinkStore(sql: Sql) {
   const { isOneOf, eachOfList, typed } = sql.words;
   const text = typed('text');
-  const serializerOf = createSerializers(sql.dialect);
+  const serializerOf = createSerializers(sql.words);
   return {
     ...createLinkLists(sql, isOneOf),
     /** Finds the documents related to one, as `id`. */

@@ -4,7 +4,7 @@ import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
 import { afterCursor, type Fragment, join, type Order } from '#src/platform/list-query/index.js';
 import type { Collection } from '../../databases/index.js';
-import { columnArray, listedIds } from '../model/row.js';
+import { columnArrayOf, listedIds } from '../model/row.js';
 import type { Serializers } from '../model/serializer.js';
 import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
 import { holdsValues, type KnownTotal, totalFragment } from '../query/known-totals.js';
@@ -69,6 +69,8 @@ interface Deps {
   readonly condition: (condition: DocumentQuery['conditions'][number]) => Fragment;
   readonly pages: PageStatements;
   readonly sourceOf: SourceOf;
+  /** The columns that every document has, as a JSON array. */
+  readonly columnArray: string;
   readonly cache: WeakMap<DocumentQuery, Map<string, SharedList>>;
   /** The filters of queries as texts. */
   readonly filters: WeakMap<DocumentQuery, string>;
@@ -85,6 +87,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     condition,
     pages,
     sourceOf: createSources(sql),
+    columnArray: columnArrayOf(sql),
     cache: new WeakMap(),
     filters: new WeakMap(),
   };
@@ -136,12 +139,12 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
 
 /** False for searches for words and for related documents: they read other tables, and changes of those are not recorded. */
 function totalKey(
-  { sql: { dialect }, condition, filters }: Deps,
+  { sql: { facts }, condition, filters }: Deps,
   { number, version, tracked }: Collection,
   request: DocumentQuery,
   { visibility, widest, count, absent }: TotalPage,
 ): string | undefined {
-  if (dialect === 'sqlite' || !tracked || count === 0 || request.related.length > 0) return undefined;
+  if (!facts.recordsChanges || !tracked || count === 0 || request.related.length > 0) return undefined;
   // The total is the same for all callers then, and costs no more than to see if a known one holds.
   if (request.conditions.length === 0 && (visibility === 'everything' || widest !== undefined)) return undefined;
   if (request.conditions.some(readsWords)) return undefined;
@@ -164,7 +167,7 @@ function readsWords(condition: DocumentQuery['conditions'][number]): boolean {
 }
 
 function pageOf(
-  { sql, serializerOf, condition, sourceOf }: Deps,
+  { sql, serializerOf, condition, sourceOf, columnArray }: Deps,
   collection: Collection,
   request: DocumentQuery,
   page: ListPage,
@@ -174,7 +177,7 @@ function pageOf(
   const serializer = serializerOf(collection);
   const line = sql.words.lineFeed;
   const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
-    sql: `${columnArray[dialect]} || ${line} || (${data})`,
+    sql: `${columnArray} || ${line} || (${data})`,
     values,
   });
   const source = sourceOf(collection, visibility, route, widest);
@@ -201,12 +204,12 @@ function beyond(dialect: DialectName, { orders, cursor }: DocumentQuery, place: 
 
 function sharedList(deps: Deps, collection: Collection, request: DocumentQuery, page: ListPage) {
   const { sql, pages, cache } = deps;
-  const { dialect } = sql;
+  const { dialect, facts } = sql;
   if (request.isRandom || !request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues))
     return undefined;
   const { visibility, route, widest, cursor, count, form, known } = page;
   if (cursor !== null && !isShortOrder(request.orders)) return undefined;
-  if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
+  if (facts.parsesListsPerRow && route === 'walk' && visibility.length > fewRoles) return undefined;
   const shared = cache.get(request) ?? new Map<string, SharedList>();
   cache.set(request, shared);
   // The condition after a null is different.

@@ -1,9 +1,9 @@
 import { answerLimits } from '#src/contract/limits.js';
-import { toArrays, unnested } from '#src/platform/db/arrays.js';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import { documentTable } from '#src/platform/db/collection-tables.js';
-import { type ColumnKind, castTypes, type DialectName } from '#src/platform/db/dialect-words.js';
-import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import type { ColumnKind } from '#src/platform/db/dialect-words.js';
+import { newRows } from '#src/platform/db/new-rows.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { boundValue, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../../databases/index.js';
@@ -85,12 +85,11 @@ interface Deps {
 
 /** Creates the SQL over the documents of collections. */
 export function createDocumentStore(sql: Sql): DocumentStore {
-  const { dialect } = sql;
   const placeholder = (kind: ColumnKind) => (kind === 'text' || kind === 'list' ? '?' : sql.words.typed(kind));
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
-  const serializerOf = createSerializers(dialect);
+  const serializerOf = createSerializers(sql.words);
   const deps: Deps = { sql, placeholder, query, serializerOf };
-  const update = createUpdateStatement({ dialect, placeholder, isCurrent, serializerOf });
+  const update = createUpdateStatement({ dialect: sql.dialect, placeholder, isCurrent, serializerOf });
 
   return {
     ...createListStore(sql, serializerOf),
@@ -188,7 +187,6 @@ function one(
 }
 
 function insertRows({ sql, query, serializerOf }: Deps, collection: Collection, inserts: readonly InsertRow[]): Query {
-  const { dialect } = sql;
   const { attributes } = collection;
   const { schemaHash } = serializerOf(collection);
   const columns = [
@@ -207,16 +205,15 @@ function insertRows({ sql, query, serializerOf }: Deps, collection: Collection, 
     ...attributes.map(({ number }) => boundValue(values.get(number))),
   ]);
   const table = documentTable(collection.number);
-  const given = givenRows(dialect, table, columns, rows);
+  const given = newRows(sql.dialect, table, columns, rows);
   const current = isCurrent(collection);
   const names = ['seq', ...columns.map(({ name }) => name)];
-  const overriding = dialect === 'postgres' ? ' overriding system value' : '';
   // Two units that insert the same ids wait for each other at the first id. Sequences follow the given order, and the first of two
   // documents with the same unique value is inserted.
   const isUnique = collection.indexes.some(({ type }) => type === 'unique');
-  const inOrder = dialect === 'postgres' && !isUnique ? ' order by id' : '';
+  const inOrder = sql.facts.hasOneWriter || isUnique ? '' : ' order by id';
   return query({
-    sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${sql.words.typed('text')}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
+    sql: `insert into ${table} (shape, ${names.join(', ')})${sql.words.givenSequence} select ${sql.words.typed('text')}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
     values: [schemaHash, ...given.values, ...current.values],
   });
 }
@@ -261,29 +258,6 @@ function createBatches({ sql, query, serializerOf }: Deps): Pick<DocumentStore, 
         values: [...values, after, to],
       });
     },
-  };
-}
-
-/** New rows as a table, with the next sequences. SQLite cannot read doubles from text exactly, so each value is bound there. */
-function givenRows(
-  dialect: DialectName,
-  table: string,
-  columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
-  rows: readonly (readonly Value[])[],
-): Pick<Query, 'sql' | 'values'> {
-  if (dialect === 'postgres') {
-    const typed = columns.map(({ name, kind }) => ({ name, type: castTypes[kind] }));
-    return {
-      sql: `(select nextval('${table}_seq_seq') as seq, * from ${unnested(typed, () => '?')}) as given`,
-      values: toArrays(typed, rows),
-    };
-  }
-  const row = (_: unknown, at: number) => `(${[at + 1, ...columns.map(() => '?')].join(', ')})`;
-  const names = columns.map(({ name }, at) => `column${at + 2} as ${name}`);
-  const last = `coalesce((select seq from sqlite_sequence where name = '${table}'), 0)`;
-  return {
-    sql: `(select ${last} + column1 as seq, ${names.join(', ')} from (values ${rows.map(row).join(', ')}))`,
-    values: rows.flat(),
   };
 }
 

@@ -70,8 +70,7 @@ const headName = 'current';
 /** SQL over the chain of the audit log. */
 export function createAuditStore(sql: Sql) {
   return {
-    head: (): Query => sql.compile(currentHead(sql)),
-    ...bind(sql, { lockHead, moveHead, keys, insertKey, segments, insertSegment }),
+    ...bind(sql, { head, lockHead, moveHead, keys, insertKey, segments, insertSegment }),
     ...bind(sql, { waiting, oldestWaiting, countWaiting, seal, sealed, sealedFrom, mistyped, beforeFirst, subjects }),
     ...bind(sql, { firstSince, pruneSubjects, pruneEntries, hasProject, list, windowEnd }),
   };
@@ -80,14 +79,17 @@ export function createAuditStore(sql: Sql) {
 /** The store of the chain. */
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
-const currentHead = (sql: Sql) => sql.knex(auditHeads.name).where({ name: headName }).select(auditHeads.select(sql));
 const entries = ({ knex }: Sql) => knex(auditEntries.name);
 const unsealed = (sql: Sql) => entries(sql).whereNull('seq').orderBy('id');
 
+function head(sql: Sql): Query {
+  return sql.compile(sql.knex(auditHeads.name).where({ name: headName }).select(auditHeads.select(sql)));
+}
+
 /** Locks the head until the end of the unit. Returns no row if another process has locked it. */
 function lockHead(sql: Sql): Query {
-  const found = currentHead(sql);
-  return sql.compile(sql.dialect === 'sqlite' ? found : found.forUpdate().skipLocked());
+  const found = `select ? from ${auditHeads.name} where name = ?${sql.words.skipLocked}`;
+  return sql.compile(sql.knex.raw(found, [auditHeads.select(sql), headName]));
 }
 
 function moveHead(sql: Sql, from: number, { seq, hash, at, keyId, signature }: SignedHead): Query {

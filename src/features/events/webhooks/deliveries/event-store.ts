@@ -61,9 +61,10 @@ function sequences(sql: Sql): Query {
   return sql.text('select project_id from event_sequences', []);
 }
 
-/** Notifies other processes on commit. Empty for SQLite, which has no notifications. */
+/** Notifies other processes on commit, if the database has notifications. */
 function notify(sql: Sql, projectId: string): readonly Query[] {
-  return sql.dialect === 'sqlite' ? [] : [sql.text('select pg_notify(?, ?)', [numberedChannel, projectId])];
+  const { notify: query } = sql.words;
+  return query === undefined ? [] : [sql.text(query, [numberedChannel, projectId])];
 }
 
 /** The enabled webhooks of a project. Locks them against deletion until the end of the unit. */

@@ -159,12 +159,10 @@ function lockAll(sql: Sql, projectId: string, of: EndingOf): Query {
 
 /** Rewrites the copies of memberships in the rows of these users. */
 function copyToUsers(sql: Sql, projectId: string, userIds: readonly string[]): Query {
-  const joined =
-    sql.dialect === 'sqlite'
-      ? `json_group_array(json_object('id', id, 'teamId', team_id, 'roles', json(roles), 'joined', joined) order by joined, id)`
-      : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json, 'joined', joined) order by joined, id)::text`;
+  const { jsonObject, jsonOfRows, jsonWithin } = sql.words;
+  const copy = `${jsonObject}('id', id, 'teamId', team_id, 'roles', ${jsonWithin('roles')}, 'joined', joined)`;
   const copies = sql.knex.raw(
-    `coalesce((select ${joined} from memberships where project_id = users.project_id and user_id = users.id and confirm = 1), '[]')`,
+    `coalesce((select ${jsonOfRows(copy, 'joined, id')} from memberships where project_id = users.project_id and user_id = users.id and confirm = 1), '[]')`,
   );
   const query = sql.knex(userTable.name).where({ project_id: projectId });
   return sql.compile(query.where(sql.isOneOf('id', sql.list(userIds))).update({ memberships: copies }));

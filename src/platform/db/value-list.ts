@@ -1,7 +1,12 @@
-import { castTypes, type DialectName, type ElementKind } from '#src/platform/db/dialect-words.js';
-import type { Sql } from '#src/platform/db/query.js';
-import { printJson } from '#src/platform/text/json.js';
-import type { Fragment } from './fragment.js';
+import { printJson } from '../text/json.js';
+import { castTypes, type DialectName, type ElementKind } from './dialect-words.js';
+import type { Sql, Value } from './query.js';
+
+/** A bound list of values. */
+interface ValueList {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
 
 /**
  * A list of values as one bound value, so that the statement text does not depend on their number. For SQLite it is a query that selects
@@ -11,7 +16,7 @@ export function valueList(
   { dialect, list }: Pick<Sql, 'dialect' | 'list'>,
   kind: ElementKind,
   values: readonly unknown[],
-): Fragment {
+): ValueList {
   if (dialect === 'postgres') {
     const texts = values.map((value) => (typeof value === 'boolean' ? String(Number(value)) : String(value)));
     return { sql: `cast(? as ${castTypes[kind]}[])`, values: [list(texts)] };
@@ -25,11 +30,16 @@ export function valueList(
   return { sql: 'select value from json_each(?)', values: [printJson(stored)] };
 }
 
+/** A condition that is true if a value is one of the list. */
+export function isIn(dialect: DialectName, value: string, list: ValueList): string {
+  return `${value} ${dialect === 'sqlite' ? 'in' : '= any'} (${list.sql})`;
+}
+
 /**
  * A condition that is true if one value of the list, as `given.value`, meets another condition. SQLite parses the list once, not for each
  * row. Postgres checks for cancellation between two values; with ANY it would only check between two rows.
  */
-export function anyOf(dialect: DialectName, list: Fragment, condition: string): string {
+export function anyOf(dialect: DialectName, list: ValueList, condition: string): string {
   if (dialect === 'postgres') return `exists (select 1 from unnest(${list.sql}) as given (value) where ${condition})`;
   return `exists (with given (value) as materialized (${list.sql}) select 1 from given where ${condition} limit 1)`;
 }
