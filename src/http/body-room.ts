@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { bodyRoom } from '#src/contract/limits.js';
 import { addressKey } from '#src/platform/admission/limiter.js';
-import { Tally } from '#src/platform/admission/tally.js';
+import { Quota } from '#src/platform/admission/quota.js';
 
 /** The part of the body memory budget that one request uses. */
 export interface BodyShare {
@@ -19,27 +19,29 @@ export interface BodyShare {
  * client from using the whole budget.
  */
 export function createBodyRoom(): (ip: string) => BodyShare {
-  const taken = new Tally();
+  const quota = new Quota({
+    all: bodyRoom.all,
+    ofOwner: bodyRoom.perAddress,
+    refuse: () => new Failure('general_unavailable', { retryAfter: bodyRoom.retrySeconds }),
+  });
   return (ip) => {
     const address = addressKey(ip);
     let mine = 0;
     let size = 0;
-    const add = (bytes: number): void => {
-      taken.add(address, bytes);
-      mine += bytes;
-    };
     return {
       grow,
       weigh: (members) => grow(size + members * bodyRoom.member),
-      release: () => add(-mine),
+      release: () => {
+        quota.give(address, mine);
+        mine = 0;
+      },
     };
     function grow(bytes: number): void {
       size = bytes;
       const more = Math.max(0, bytes - bodyRoom.own) - mine;
       if (more <= 0) return;
-      const isFull = taken.all + more > bodyRoom.all || taken.of(address) + more > bodyRoom.perAddress;
-      if (isFull) throw new Failure('general_unavailable', { retryAfter: bodyRoom.retrySeconds });
-      add(more);
+      quota.take(address, more);
+      mine += more;
     }
   };
 }

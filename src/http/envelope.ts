@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
-import { isGone } from '#src/platform/db/lane.js';
+import { isGone } from '#src/platform/db/list-slots.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';

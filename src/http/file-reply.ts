@@ -2,8 +2,8 @@ import { pipeline } from 'node:stream';
 import { Failure } from '#src/contract/errors.js';
 import type { FileContent } from '#src/contract/file-content.js';
 import { answerLimits, fileLimits } from '#src/contract/limits.js';
+import { Quota } from '#src/platform/admission/quota.js';
 import type { RequestContext } from './request-context.js';
-import { createCallerSemaphore } from './shares.js';
 
 /** A byte range to send; both ends are inclusive. */
 interface SentRange {
@@ -33,7 +33,8 @@ export interface FileReply {
 
 /** Answers with a file: whole, as the requested range (RFC 9110 §14), or as 304 if the client has it (§13). */
 export function createFileReply(): FileReply {
-  const takePlace = createCallerSemaphore({ all: fileLimits.downloadsAtOnce, ofCaller: fileLimits.downloadsOfCaller });
+  const { downloadsAtOnce: all, downloadsOfCaller: ofOwner, retrySeconds: retryAfter } = fileLimits;
+  const slots = new Quota({ all, ofOwner, refuse: () => new Failure('general_unavailable', { retryAfter }) });
   return {
     prepare: async (context, file, caller) => {
       const { ctx, req, response } = context;
@@ -56,7 +57,7 @@ export function createFileReply(): FileReply {
       const isRanged = ctx.method === 'GET' && (ifRange === undefined || ifRange === etag);
       const range = isRanged ? rangeOf(req.headers.range, file.size) : undefined;
       const { start, end } = range ?? { start: 0, end: file.size - 1 };
-      const leave = takePlace(caller);
+      const leave = slots.hold(caller);
       try {
         const stream = ctx.method === 'HEAD' ? undefined : await file.open(start, end);
         context.file = { stream, leave };

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import { answerLimits } from '#src/contract/limits.js';
-import type { OpenRoom } from '#src/platform/admission/answers.js';
+import type { OpenRoom } from '#src/platform/admission/response-budget.js';
 
 /** List headers: values set by other middleware are kept in addition to those of the builder. */
 const listHeaders: ReadonlySet<string> = new Set(['Set-Cookie', 'Vary']);

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { realtimeLimits } from '#src/contract/limits.js';
 import { addressKey } from '#src/platform/admission/limiter.js';
-import { Tally } from '#src/platform/admission/tally.js';
+import { Quota } from '#src/platform/admission/quota.js';
 
 /** Bytes of a client's frame, including its masked header (RFC 6455 §5.2). */
 const frameBytes = (payload: number) => payload + (payload < 126 ? 6 : payload < 65_536 ? 8 : 14);
@@ -15,7 +15,10 @@ const smallPart = 1024;
  * above it count against quotas of the address and of the process.
  */
 export class UnfinishedMessages {
-  readonly #held = new Tally();
+  readonly #held = new Quota({
+    all: realtimeLimits.unfinishedBytesTogether,
+    ofOwner: realtimeLimits.unfinishedBytesOfAddress,
+  });
 
   /** Counts incoming bytes of a socket. Calls `refuse` once if the address or the process exceeds its quota. */
   watch(ws: WebSocket, socket: Duplex, address: string, refuse: () => void): void {
@@ -27,7 +30,7 @@ export class UnfinishedMessages {
     const hold = (bytes: number): void => {
       own = Math.max(0, bytes);
       const beyond = Math.max(0, own - realtimeLimits.unfinishedBytes);
-      this.#held.add(name, beyond - counted);
+      this.#held.force(name, beyond - counted);
       counted = beyond;
     };
     // The first listener runs before the messages in the chunk are parsed, the second after.
@@ -50,7 +53,6 @@ export class UnfinishedMessages {
   }
 
   #isFull(name: string): boolean {
-    const { unfinishedBytesOfAddress, unfinishedBytesTogether } = realtimeLimits;
-    return this.#held.of(name) > unfinishedBytesOfAddress || this.#held.all > unfinishedBytesTogether;
+    return this.#held.left(name) < 0 || this.#held.left() < 0;
   }
 }

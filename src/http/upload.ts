@@ -6,10 +6,10 @@ import { uploadIdHeaders } from '#src/contract/headers.js';
 import { fileLimits } from '#src/contract/limits.js';
 import { refusedMembers } from '#src/contract/shapes.js';
 import type { ChunkRange, Upload, UploadedFile } from '#src/contract/upload.js';
+import { Quota } from '#src/platform/admission/quota.js';
 import { lazy } from '#src/platform/runtime/lazy.js';
 import { isPlain } from './body.js';
 import { endOwnBodyTime, ownBodyTime } from './body-time.js';
-import { createCallerSemaphore } from './shares.js';
 
 const parser = lazy(async () => (await import('@fastify/busboy')).default.Busboy);
 /** The name of the form field with the file. */
@@ -18,21 +18,22 @@ const fileField = 'file';
 /** Creates readers for forms with a file. */
 export function createUploadReader(aliases: readonly string[]) {
   const idHeaders = uploadIdHeaders(aliases);
-  const takePlace = createCallerSemaphore({ all: fileLimits.uploadsAtOnce, ofCaller: fileLimits.uploadsOfCaller });
+  const { uploadsAtOnce: all, uploadsOfCaller: ofOwner, retrySeconds: retryAfter } = fileLimits;
+  const slots = new Quota({ all, ofOwner, refuse: () => new Failure('general_unavailable', { retryAfter }) });
   return (request: IncomingMessage, caller: () => string): Upload =>
-    new FormUpload(request, idHeaders, () => takePlace(caller()));
+    new FormUpload(request, idHeaders, () => slots.hold(caller()));
 }
 
 /** A request whose body is a form with a file. Its headers are parsed on demand, because they may be invalid. */
 class FormUpload implements Upload {
   readonly #request: IncomingMessage;
   readonly #idHeaders: readonly string[];
-  readonly #takePlace: () => () => void;
+  readonly #takeSlot: () => () => void;
 
-  constructor(request: IncomingMessage, idHeaders: readonly string[], takePlace: () => () => void) {
+  constructor(request: IncomingMessage, idHeaders: readonly string[], takeSlot: () => () => void) {
     this.#request = request;
     this.#idHeaders = idHeaders;
-    this.#takePlace = takePlace;
+    this.#takeSlot = takeSlot;
   }
 
   get chunk(): ChunkRange | undefined {
@@ -51,7 +52,7 @@ class FormUpload implements Upload {
   }
 
   async read<T>(take: Parameters<typeof readForm<T>>[1]): Promise<{ readonly fields: unknown; readonly file: T }> {
-    const leave = this.#takePlace();
+    const leave = this.#takeSlot();
     try {
       return await readForm(this.#request, take);
     } finally {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Answers } from './admission/answers.js';
+import { Answers } from './admission/response-budget.js';
 import { ConfigError, unwritableLogFile } from './config/config-error.js';
 import { readMasterKeys } from './config/master-key-file.js';
 import type { Config } from './config/schema.js';
@@ -100,7 +100,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
     config,
     clock,
     random,
-    hashing: createHashing(parameters, Math.max(1, availableParallelism() - 1), clock, metrics),
+    hashing: createHashing(parameters, Math.max(1, availableParallelism() - 1), metrics),
     sealing,
     egress,
     jwt: createJwt(clock),

@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { operatorReading } from '#src/contract/reading.js';
 import { createDiskCache } from '#src/platform/cache/disk-cache.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { isGone } from '#src/platform/db/lane.js';
+import { isGone } from '#src/platform/db/list-slots.js';
 import { createImages, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
 import { after } from '../harness/runner.js';
 

@@ -13,7 +13,8 @@ const size = 32_000_000;
 function startReaders({ mock }: TestContext, paces: readonly number[]) {
   mock.timers.enable({ apis: ['setInterval'] });
   const clock = createTestClock();
-  const sends = new LongSends(clock, answerLimits);
+  const others = { lack: 0 };
+  const sends = new LongSends(clock, answerLimits, () => others.lack);
   const cut: number[] = [];
   const began = clock.monotonic();
   const readers = paces.map((pace) => {
@@ -29,7 +30,7 @@ function startReaders({ mock }: TestContext, paces: readonly number[]) {
   });
   return {
     cut,
-    sends,
+    others,
     /** Lets seconds pass. */
     wait: (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
@@ -43,31 +44,30 @@ function startReaders({ mock }: TestContext, paces: readonly number[]) {
 
 test('a steady reader goes on, and a stalled one is cut off', (t) => {
   const readers = startReaders(t, [0, 10_000, 150_000, 300_000, 1_000_000]);
+  readers.others.lack = 10 * size;
   readers.wait(9);
-  readers.sends.giveWay(10 * size);
   assert.deepEqual(readers.cut, [], 'of the first seconds nothing is known yet');
-  for (let second = 0; second < 60; second++) {
-    readers.wait(1);
-    readers.sends.giveWay(10 * size);
-  }
+  readers.wait(60);
   assert.deepEqual(readers.cut, [0, 10_000]);
 });
 
-test('no more are cut off than others lack room, the slowest first', (t) => {
+test('no more are cut off than others lack bytes, the slowest first', (t) => {
   const readers = startReaders(t, [10_000, 0, 300_000]);
-  readers.wait(145);
-  readers.sends.giveWay(1);
+  readers.wait(144);
+  assert.deepEqual(readers.cut, []);
+  readers.others.lack = 1;
+  readers.wait(1);
   assert.equal(readers.cut.length, 1);
-  readers.sends.giveWay(size);
+  readers.others.lack = size;
+  readers.wait(1);
   assert.deepEqual(readers.cut.toSorted(), [0, 10_000]);
 });
 
 test('after two minutes a reader gives way at any pace', (t) => {
   const readers = startReaders(t, [150_000]);
+  readers.others.lack = 1;
   readers.wait(119);
-  readers.sends.giveWay(1);
   assert.deepEqual(readers.cut, []);
   readers.wait(1);
-  readers.sends.giveWay(1);
   assert.deepEqual(readers.cut, [150_000]);
 });

@@ -1,7 +1,7 @@
 // How much memory a process plans with: the smallest of the machine, the cgroup and the heap of Node.js.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Answers } from '#src/platform/admission/answers.js';
+import { Answers } from '#src/platform/admission/response-budget.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { systemClock } from '#src/platform/runtime/clock.js';
 import { memoryLimit, shareOf } from '#src/platform/runtime/memory.js';

@@ -37,20 +37,26 @@ const markMs = 1000;
 export class LongSends {
   readonly #clock: Clock;
   readonly #pace: Pace;
+  readonly #lacking: () => number;
   readonly #sends = new Set<LongSend>();
   #marking: NodeJS.Timeout | undefined;
 
-  constructor(clock: Clock, pace: Pace) {
+  /** `lacking` returns the bytes that waiting callers need and that are not free. */
+  constructor(clock: Clock, pace: Pace, lacking: () => number) {
     this.#clock = clock;
     this.#pace = pace;
+    this.#lacking = lacking;
   }
 
-  /** Starts to measure a client with a response of `bytes`. Call the result to stop. */
+  /** Measures a client with a response of `bytes`, and closes its connection if it is slow while others wait. Call the result to stop. */
   add(sending: Sending, bytes: number): () => void {
     const since = this.#clock.monotonic();
     const send = { sending, bytes, since, marks: [{ at: since, taken: sending.taken() }] };
     this.#sends.add(send);
-    this.#marking ??= setInterval(() => this.#mark(), markMs).unref();
+    this.#marking ??= setInterval(() => {
+      this.#mark();
+      this.#giveWay(this.#lacking());
+    }, markMs).unref();
     return () => {
       this.#sends.delete(send);
       if (this.#sends.size > 0) return;
@@ -60,7 +66,8 @@ export class LongSends {
   }
 
   /** Cuts off clients below the pace, slowest first, until `bytes` are free. */
-  giveWay(bytes: number): void {
+  #giveWay(bytes: number): void {
+    if (bytes <= 0) return;
     const { giveWayBytes, giveWayAfterMs } = this.#pace;
     const now = this.#clock.monotonic();
     const slow = [...this.#sends]

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import Scrypt from 'scrypt-kdf';
+import { Failure } from '#src/contract/errors.js';
+import { FairSemaphore } from '../admission/fair-semaphore.js';
 import { addressKey } from '../admission/limiter.js';
-import { createTaskQueue } from '../admission/task-queue.js';
-import type { Clock } from '../runtime/clock.js';
 import { lazy } from '../runtime/lazy.js';
 import type { Metrics } from '../runtime/metrics.js';
 import { misfitOf } from './foreign-hashes/bounds.js';
@@ -62,11 +62,14 @@ const longestWaitMs = 5000;
 const highestLogN = 18;
 
 /** Creates the hasher of one process; `parallel` hashes run at once. */
-export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
-  const queue = createTaskQueue(
-    { name: 'password hash', parallel, length: queueLength, longestWaitMs, report: metrics.hashQueue },
-    clock,
-  );
+export function createHashing(parameters: HashParameters, parallel: number, metrics: Metrics): Hashing {
+  const slots = new FairSemaphore({
+    all: parallel,
+    waiting: queueLength,
+    waitMs: longestWaitMs,
+    refuse: () => new Failure('general_unavailable', { retryAfter: 1, cause: 'password hash queue is full' }),
+  });
+  metrics.beforeRender(async () => metrics.hashQueue(slots.held, slots.waiting));
   const argon2 = lazy(() => import('@node-rs/argon2'));
   const foreign = lazy(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
   const make = async (password: string): Promise<string> => {
@@ -84,7 +87,7 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     const key = scryptKey(hash);
     return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
   };
-  const inTurn = <T>(address: string | null, task: () => Promise<T>) => queue(addressKey(address ?? ''), task);
+  const inTurn = <T>(address: string | null, task: () => Promise<T>) => slots.use(addressKey(address ?? ''), task);
   const isOutdated = (hash: string): boolean => {
     if (parameters.algorithm === 'argon2id') {
       const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;

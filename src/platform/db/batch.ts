@@ -1,5 +1,6 @@
 import { DatabaseError } from './database-error.js';
 import type { DialectName } from './dialect-words.js';
+import { waitedTooLong } from './waiting-line.js';
 
 /** Options of a batcher. */
 interface BatcherOptions<I> {
@@ -98,7 +99,7 @@ class Batcher<I, O> {
     const late = this.#waiting.filter(({ until }) => until <= now);
     if (late.length === 0) return;
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    for (const { reject } of late) reject(new DatabaseError('busy', 'waited_too_long'));
+    for (const { reject } of late) reject(waitedTooLong());
   }
 
   /** Takes the calls of the next run out of the queue. */

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Reading } from '#src/contract/reading.js';
 import { parsePostgresUrl } from '../config/postgres-url.js';
 import { cannotConnect, DatabaseError } from './database-error.js';
-import { gone, Lane, laneQueue } from './lane.js';
+import { createSlots, gone, type Slots } from './list-slots.js';
 import { cancel } from './postgres-cancel.js';
 import { listenTo } from './postgres-listen.js';
 import type { Preparing, StatementNames } from './postgres-names.js';
@@ -75,7 +75,7 @@ interface Connections {
 interface Deps {
   readonly connections: Connections;
   readonly names: Pick<StatementNames, 'isFull' | 'giveUp'>;
-  readonly lane: Lane;
+  readonly listSlots: Slots;
   /** Checks whether each running list still has a waiter; a listener on each request would cost every request. */
   readonly looks: Set<() => void>;
   readonly watch: ServerWatch;
@@ -124,8 +124,8 @@ export async function openPostgresPool(options: PostgresOptions, names: Deps['na
     isConnected: () => connections.clients.size > 0,
   });
   const places = largestShare(options.poolSize);
-  const lane = new Lane({ places, perAccount: Math.ceil(places * mostOfAccount), ...laneQueue });
-  const deps: Deps = { connections, names, lane, looks, watch, onUnprepared: options.onUnprepared };
+  const listSlots = createSlots({ places, perAccount: Math.ceil(places * mostOfAccount) });
+  const deps: Deps = { connections, names, listSlots, looks, watch, onUnprepared: options.onUnprepared };
   if (servers.urls.length > 1) await watch.check().catch(() => {});
 
   return {
@@ -261,8 +261,8 @@ function isOld({ generations, generation }: Connections, client: pg.PoolClient):
  * cancelled. The connection is kept until the cancellation is complete, because a late one must not hit another caller's statement.
  */
 function leaseForList<T>(deps: Deps, reading: Reading, body: Body<T>): Promise<T> {
-  const { lane, looks } = deps;
-  return lane.use(reading, () =>
+  const { listSlots, looks } = deps;
+  return listSlots(reading, () =>
     lease(deps, async (client) => {
       if (reading.waiter.isGone) throw gone();
       let cancelling: Promise<void> | undefined;

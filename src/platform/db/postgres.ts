@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import type { Reading } from '#src/contract/reading.js';
+import { FairSemaphore } from '../admission/fair-semaphore.js';
 import { bind } from '../runtime/bind.js';
 import { DatabaseError, fromPostgres } from './database-error.js';
 import { bulkInserts, type Connection, type Driver, type TransactionBody } from './driver.js';
-import { Gate } from './gate.js';
-import { gone } from './lane.js';
+import { gone } from './list-slots.js';
 import { createLockWatch, type LockWatch } from './lock-watch.js';
 import { nameStatements, type StatementNames } from './postgres-names.js';
 import {
@@ -19,7 +19,7 @@ import { beginWithin, Pooled, processIdOf, type SessionLimits } from './postgres
 import type { Query, Value } from './query.js';
 import { behind, type Standby } from './standby.js';
 import type { Row } from './table.js';
-import { longestWaitMs } from './waiting-line.js';
+import { longestWaitMs, waitedTooLong } from './waiting-line.js';
 
 export { readOnly } from './postgres-pool.js';
 
@@ -49,7 +49,7 @@ interface Deps extends Pick<Awaited<ReturnType<typeof openPostgresPool>>, 'watch
   readonly limits: SessionLimits;
   readonly names: StatementNames;
   readonly lockWatch: LockWatch;
-  readonly gate: Gate;
+  readonly gate: FairSemaphore;
 }
 
 async function open(options: PostgresOptions) {
@@ -58,7 +58,7 @@ async function open(options: PostgresOptions) {
   const { watch, lease, listen, close } = await openPostgresPool(options, names, pooled);
   const lockWatch = createLockWatch((text, values) => watch.ask(text, values));
   // While writers wait for locks, and lists wait for the disk, the remaining connections serve all other reads.
-  const gate = new Gate(largestShare(options.poolSize));
+  const gate = new FairSemaphore({ all: largestShare(options.poolSize), refuse: waitedTooLong });
   const deps: Deps = { watch, lease, names, pooled, limits: limitsOf(options), lockWatch, gate };
   return { deps, listen, close };
 }
@@ -170,12 +170,12 @@ async function query({ names }: Deps, { sql, values, allText }: Query, client: p
 async function transact<T>(deps: Deps, body: TransactionBody<T>, until: number): Promise<T> {
   // The state is polled every half second; asking before every write would cost a connection each time.
   if (!deps.watch.isWritable()) throw new DatabaseError('notWritable', readOnly);
-  return deps.gate.use(until, () =>
+  const write = () =>
     within(deps, 'BEGIN', until, async (connection) => {
       const { value, inserts } = await body(connection);
       return { value, last: bulkInserts('postgres', inserts) };
-    }),
-  );
+    });
+  return deps.gate.use('all', write, { waitMs: until - performance.now() });
 }
 
 function within<T>(deps: Deps, begin: string, until: number, body: Begun<T>, reading?: Reading): Promise<T> {

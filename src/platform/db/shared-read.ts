@@ -1,7 +1,7 @@
 import type { Reading, Waiter } from '#src/contract/reading.js';
 import { Lru } from '../cache/lru.js';
 import { DatabaseError } from './database-error.js';
-import { gone } from './lane.js';
+import { gone } from './list-slots.js';
 import type { Query, Sql, Value } from './query.js';
 import { recordset, toRecords } from './recordset.js';
 import type { Row } from './table.js';

@@ -4,7 +4,7 @@ import { Lru } from '../cache/lru.js';
 import { memoryShare } from '../runtime/memory.js';
 import { DatabaseError, fromSqlite } from './database-error.js';
 import type { Connection } from './driver.js';
-import { gone } from './lane.js';
+import { gone } from './list-slots.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 

@@ -1,16 +1,17 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reading } from '#src/contract/reading.js';
+import { FairSemaphore } from '../admission/fair-semaphore.js';
 import { bind } from '../runtime/bind.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver, TransactionBody } from './driver.js';
-import { Lane, laneQueue } from './lane.js';
+import { createSlots, type Slots } from './list-slots.js';
 import type { Query } from './query.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { isNewDatabase, logWithoutFile, SqliteFiles } from './sqlite-moved.js';
 import { Writer, type WriterOptions } from './sqlite-writer.js';
 import type { Row } from './table.js';
-import { longestWaitMs, WaitingLine } from './waiting-line.js';
+import { longestWaitMs, waitedTooLong } from './waiting-line.js';
 
 /** Reader connections: `lists` for list queries, `others` for all other reads. Lists cannot take the latter. */
 const readers = { lists: 3, others: 2 } as const;
@@ -26,34 +27,26 @@ const exclusiveWaitMs = 60_000;
 /** `busy_timeout` of the writer. Between two attempts it drops units that have left the queue. */
 const writerBusyMs = 1000;
 
-interface WaitingReader {
-  readonly resolve: (connection: SqliteConnection) => void;
-  readonly reject: (error: unknown) => void;
-  readonly until: number;
-}
-
 /** A connection pool. Each connection has one user at a time; callers wait in FIFO order. */
 class Pool {
   readonly #idle: SqliteConnection[];
-  readonly #waiting = new WaitingLine<WaitingReader>();
+  readonly #slots: FairSemaphore;
 
   constructor(connections: readonly SqliteConnection[]) {
     this.#idle = [...connections];
+    this.#slots = new FairSemaphore({ all: connections.length, waitMs: longestWaitMs, refuse: waitedTooLong });
   }
 
-  async use<T>(body: (connection: SqliteConnection) => Promise<T>): Promise<T> {
-    const connection =
-      this.#idle.pop() ??
-      (await new Promise<SqliteConnection>((resolve, reject) =>
-        this.#waiting.push({ resolve, reject, until: performance.now() + longestWaitMs }),
-      ));
-    try {
-      return await body(connection);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#idle.push(connection);
-      else next.resolve(connection);
-    }
+  use<T>(body: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+    return this.#slots.use('all', async () => {
+      const connection = this.#idle.pop();
+      if (connection === undefined) throw new Error('there is a connection for each slot');
+      try {
+        return await body(connection);
+      } finally {
+        this.#idle.push(connection);
+      }
+    });
   }
 }
 
@@ -98,7 +91,7 @@ interface Opened {
   readonly file: string;
   readonly writer: Writer;
   readonly pools: { readonly lists: Pool; readonly others: Pool };
-  readonly lane: Lane;
+  readonly listSlots: Slots;
   readonly statementMs: number;
   isClosed: boolean;
 }
@@ -123,12 +116,12 @@ export async function openSqlite(
   await writerConnection.all({ sql: `PRAGMA busy_timeout = ${writerBusyMs}`, values: [] });
   const writer = new Writer(writerConnection, new SqliteFiles(file), { largestGroup, statementMs });
   const pools = { lists: new Pool(listConnections), others: new Pool(otherConnections) };
-  const lane = new Lane({ places: readers.lists, perAccount: listsOfAccount, ...laneQueue });
+  const listSlots = createSlots({ places: readers.lists, perAccount: listsOfAccount });
   const connections = [writerConnection, ...listConnections, ...otherConnections];
   const look = setInterval(() => {
     for (const connection of connections) connection.interruptOverdue();
   }, lookMs).unref();
-  const opened: Opened = { file, writer, pools, lane, statementMs, isClosed: false };
+  const opened: Opened = { file, writer, pools, listSlots, statementMs, isClosed: false };
   return {
     dialect: 'sqlite',
     ...bind(opened, { read, ping, isSound, optimize, describe }),
@@ -163,11 +156,11 @@ function use<T>(
   body: (connection: SqliteConnection) => Promise<T>,
 ): Promise<T> {
   requireOpen(opened);
-  const { pools, lane, statementMs } = opened;
+  const { pools, listSlots, statementMs } = opened;
   if (reading === undefined)
     return pools.others.use((connection) => connection.within({ maxMs: statementMs }, () => body(connection)));
   const { waiter, maxMs = statementMs } = reading;
-  return lane.use(reading, () =>
+  return listSlots(reading, () =>
     pools.lists.use((connection) =>
       connection.within({ maxMs: Math.min(maxMs, statementMs), waiter }, () => body(connection)),
     ),

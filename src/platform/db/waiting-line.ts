@@ -3,6 +3,9 @@ import { DatabaseError } from './database-error.js';
 /** Longest wait of a unit of work or a read for locks and connections, in milliseconds, so that its response leaves within 12 seconds. */
 export const longestWaitMs = 10_500;
 
+/** The error after a longer wait. */
+export const waitedTooLong = () => new DatabaseError('busy', 'waited_too_long');
+
 /** An entry of the queue. */
 interface Waiting {
   readonly reject: (error: DatabaseError) => void;
@@ -42,7 +45,7 @@ export class WaitingLine<T extends Waiting> {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
     this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    for (const { reject } of late) reject(new DatabaseError('busy', 'waited_too_long'));
+    for (const { reject } of late) reject(waitedTooLong());
     if (this.#waiting.length > 0) this.#wakeAt(Math.min(...this.#waiting.map(({ until }) => until)));
   }
 }

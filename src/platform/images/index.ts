@@ -1,5 +1,5 @@
 import type { Reading } from '#src/contract/reading.js';
-import { Lane } from '../db/lane.js';
+import { createSlots } from '../db/list-slots.js';
 import { createConverter } from './converter.js';
 import type { ConvertedImage, DrawRequest, ImageRequest } from './image.js';
 
@@ -48,11 +48,11 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** Creates the image converters of this process, for a machine with `processors` processors. */
 export function createImages(processors: number): Images {
   const parallel = Math.min(mostAtOnce, Math.max(1, processors - 1));
-  const lane = new Lane({ places: parallel, perAccount: parallel, ...waiting });
+  const slots = createSlots({ places: parallel, perAccount: parallel, ...waiting });
   const converters = Array.from({ length: parallel }, createConverter);
   const free = [...converters];
   const work: Inner = (reading, read, request) =>
-    lane.use(reading, async () => {
+    slots(reading, async () => {
       // The semaphore has as many slots as there are converters. The most recently used one is warm.
       const converter = free.pop() ?? createConverter();
       try {

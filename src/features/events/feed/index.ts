@@ -1,7 +1,9 @@
 import { Failure } from '#src/contract/errors.js';
 import type { EventStream } from '#src/contract/event-stream.js';
+import { feedLimits } from '#src/contract/limits.js';
 import { type Call, implement } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { Quota } from '#src/platform/admission/quota.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Payloads } from '../outbox/index.js';
@@ -9,7 +11,6 @@ import type { Readers } from '../readers/index.js';
 import { toEnvelope } from '../webhooks/index.js';
 import { feedApi } from './api.js';
 import { createReaderGauge } from './metrics.js';
-import { createReaderSlots, type Places } from './places.js';
 import { createFeed, type EventPage, type Feed } from './service.js';
 import { createSignal } from './signal.js';
 import { createFeedStore, type FeedStore } from './store.js';
@@ -42,13 +43,24 @@ interface Deps extends FeedAccess {
 
 type FeedCall = Call<typeof feedApi.list>;
 
+/** Creates the slots of waiting and streaming readers. Each uses a connection and memory for a long time. */
+function createReaderSlots(): Quota {
+  const { readers: all, readersOfAccount: ofOwner, retrySeconds: retryAfter } = feedLimits;
+  return new Quota({
+    all,
+    ofOwner,
+    refuse: (bound) =>
+      new Failure(bound === 'all' ? 'general_unavailable' : 'general_rate_limit_exceeded', { retryAfter }),
+  });
+}
+
 /** Builds the HTTP feed: pages for backends, and a stream for backends and users. */
 export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'config' | 'metrics'>, deps: Deps) {
   const { db, clock } = runtime;
   const { feed, watch } = deps;
-  const places = createReaderSlots();
+  const slots = createReaderSlots();
   const open = createStreams(runtime, deps);
-  createReaderGauge(runtime, places.count);
+  createReaderGauge(runtime, () => slots.held);
 
   const pageOf = ({ project, query, request }: FeedCall, after: number | null): Promise<EventPage> => {
     const { limit, types, resource } = query;
@@ -63,13 +75,13 @@ export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'confi
   const operations = implement(feedApi, {
     list: async (call) => {
       const { actor, request, query } = call;
-      if (request.eventStream !== undefined) return openStream(call, { feed, db, places, open });
+      if (request.eventStream !== undefined) return openStream(call, { feed, db, slots, open });
       if (actor.kind === 'user') throw new Failure(...streamOnly);
       const first = await pageOf(call, query.cursor === undefined ? null : Number(query.cursor));
       const page =
         first.events.length > 0 || query.wait === 0
           ? first
-          : await waitFor(call, first, { watch, places, clock, read: (after) => pageOf(call, after) });
+          : await waitFor(call, first, { watch, slots, clock, read: (after) => pageOf(call, after) });
       if (!(await stillCounts(call, deps)))
         throw new Failure('general_unauthorized_scope', {
           message: 'The server key is no longer valid for this feed.',
@@ -91,13 +103,13 @@ async function waitFor(
   first: EventPage,
   {
     watch,
-    places,
+    slots,
     clock,
     read,
-  }: { watch: EventWatch; places: Places; clock: Runtime['clock']; read: (after: number) => Promise<EventPage> },
+  }: { watch: EventWatch; slots: Quota; clock: Runtime['clock']; read: (after: number) => Promise<EventPage> },
 ): Promise<EventPage> {
   const until = clock.monotonic() + query.wait * 1000;
-  const leave = places.take(request.reading.account);
+  const leave = slots.hold(request.reading.account);
   const gone = new AbortController();
   const forget = request.reading.waiter.onGone(() => gone.abort());
   const signal = createSignal([watch.ended, gone.signal]);
@@ -119,14 +131,14 @@ async function waitFor(
 
 async function openStream(
   { project, actor, query, request }: FeedCall,
-  deps: { feed: Feed; db: Runtime['db']; places: Places; open: OpenStream },
+  deps: { feed: Feed; db: Runtime['db']; slots: Quota; open: OpenStream },
 ): Promise<EventStream> {
-  const { feed, db, places, open } = deps;
+  const { feed, db, slots, open } = deps;
   const lastId = request.eventStream?.lastEventId ?? query.lastEventId;
   const { types, resource } = query;
   const past = await feed.last(db, project.id);
   const after = await startOf(lastId, query.cursor, { feed, db, projectId: project.id });
-  const leave = places.take(request.reading.account);
+  const leave = slots.hold(request.reading.account);
   return open({ project, actor, reading: request.reading, filter: { types, resource }, after, past }, leave);
 }
 

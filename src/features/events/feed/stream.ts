@@ -5,7 +5,7 @@ import { EventStream, type StreamSink } from '#src/contract/event-stream.js';
 import { feedLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
-import { Answers } from '#src/platform/admission/answers.js';
+import { Answers } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import { credentialOf, type Readers } from '../readers/index.js';

@@ -2,8 +2,9 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { type Rate, realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { Answers } from '#src/platform/admission/answers.js';
 import { addressKey, createMemoryLimiter, type LimitState } from '#src/platform/admission/limiter.js';
+import { Quota } from '#src/platform/admission/quota.js';
+import { Answers } from '#src/platform/admission/response-budget.js';
 import { Tally } from '#src/platform/admission/tally.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -14,7 +15,6 @@ import { Hub, type HubDeps } from './sockets/hub.js';
 import { createRealtimeMetrics, type RealtimeMetrics } from './sockets/metrics.js';
 import { createReceiver, type MessageSize } from './sockets/receiver.js';
 import { type ClientConnection, closeCodes, RealtimeSocket } from './sockets/socket.js';
-import { SubscriptionRoom } from './subscriptions/room.js';
 
 export { type ClientConnection, closeCodes } from './sockets/socket.js';
 
@@ -58,7 +58,8 @@ interface Deps extends FeedAccess, HubDeps, Pick<Runtime, 'db' | 'clock' | 'conf
   readonly measure: RealtimeMetrics;
   readonly hubs: Map<string, OpenHub>;
   readonly backlog: Backlog;
-  readonly room: SubscriptionRoom;
+  /** Bytes of subscriptions, per address. */
+  readonly subscriptionBytes: Quota;
   readonly countMessages: (key: string, rate: Rate, calls?: number) => Pick<LimitState, 'allowed'>;
   /** Number of sockets in total and per project, address and user. */
   readonly counts: Tally;
@@ -89,7 +90,10 @@ export function createRealtime(
     rooms: new Answers(clock, config.answerMaxBytes, realtimeLimits),
     onSent: measure.sent,
     backlog: new Backlog(),
-    room: new SubscriptionRoom(),
+    subscriptionBytes: new Quota({
+      all: realtimeLimits.subscriptionBytesTogether,
+      ofOwner: realtimeLimits.subscriptionBytesOfAddress,
+    }),
     countMessages: createMemoryLimiter(() => clock.monotonic()),
     counts: new Tally(),
     state: { isEnding: false, timer: undefined },
@@ -98,14 +102,15 @@ export function createRealtime(
 }
 
 async function connect(deps: Deps, newcomer: SocketRequest, connection: ClientConnection): Promise<Client> {
-  const { clock, measure, hubs, backlog, room } = deps;
+  const { clock, measure, hubs, backlog, subscriptionBytes } = deps;
   const { project, user, search } = newcomer;
   if (deps.state.isEnding) throw new Failure('general_unavailable');
   const address = `address ${addressKey(newcomer.address)}`;
   const held = takeSlots(deps, project, address, user);
   measure.opened();
   const { hub, ready } = hubOf(deps, project.id);
-  const socket = new RealtimeSocket(project, connection, { backlog, share: room.of(address), index: hub.index });
+  const takeBytes = (bytes: number) => subscriptionBytes.tryTake(address, bytes);
+  const socket = new RealtimeSocket(project, connection, { backlog, takeBytes, index: hub.index });
   // Adds the socket before the first await, so that the hub is kept when other sockets leave.
   hub.sockets.add(socket);
   const registered = { project, socket, hub, held };

@@ -5,9 +5,10 @@ import { Failure } from '#src/contract/errors.js';
 import { FileContent } from '#src/contract/file-content.js';
 import { previewLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
+import { Quota } from '#src/platform/admission/quota.js';
 import { createDiskCache, type DiskCache } from '#src/platform/cache/disk-cache.js';
 import { openBuffer, sealBuffer } from '#src/platform/crypto/sealed-stream.js';
-import { isGone } from '#src/platform/db/lane.js';
+import { isGone } from '#src/platform/db/list-slots.js';
 import { type ConvertedImage, type ImageFormat, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -16,7 +17,6 @@ import type { BucketContext } from '../model/access.js';
 import type { FileInBucket } from '../model/service.js';
 import { type FileRow, type FileStatements, fileObjects } from '../model/store.js';
 import { createMemory } from './memory.js';
-import { createShare } from './share.js';
 
 /** Converts images to other sizes and formats. */
 export interface Previews {
@@ -30,7 +30,8 @@ interface Deps extends Pick<Runtime, 'db' | 'images' | 'sealing'> {
   readonly reader: ContentReader;
   readonly statements: FileStatements;
   readonly cache: DiskCache;
-  readonly share: <T>(caller: string, task: () => Promise<T>) => Promise<T>;
+  /** Previews being made, per caller. */
+  readonly tasks: Quota;
   readonly takeMemory: (caller: string, bytes: number) => () => void;
   /** Conversions in progress by key, shared by concurrent requests for the same preview. */
   readonly underWay: Map<string, Promise<ConvertedImage>>;
@@ -53,8 +54,12 @@ export function createPreviews(
     entries: previewLimits.cacheEntries,
     largest: previewLimits.cachedBytes,
   });
-  const [share, takeMemory] = [createShare(previewLimits.ofCaller), createMemory()];
-  const deps: Deps = { ...given, db, images, sealing, cache, share, takeMemory, underWay: new Map() };
+  const tasks = new Quota({
+    all: Number.POSITIVE_INFINITY,
+    ofOwner: previewLimits.ofCaller,
+    refuse: () => new Failure('general_unavailable', { retryAfter: 1, cause: 'previews of one caller' }),
+  });
+  const deps: Deps = { ...given, db, images, sealing, cache, tasks, takeMemory: createMemory(), underWay: new Map() };
   return { ...bind(deps, { of: previewOf }), forget: (objectKey) => cache.forget(groupOf(objectKey)) };
 }
 
@@ -68,7 +73,8 @@ async function previewOf(
   if (!file.mimeType.startsWith('image/') || file.mimeType === 'image/svg+xml') throw unsupported();
   const key = keyOf(file, request);
   const preview = { project, reading, file, request, key };
-  const { bytes, format } = await deps.share(reading.account, () => shared(deps, preview));
+  const leave = deps.tasks.hold(reading.account);
+  const { bytes, format } = await shared(deps, preview).finally(leave);
   holdUntilSent(deps, reading, bytes.length);
   return new FileContent({
     size: bytes.length,

@@ -3,7 +3,7 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import type { Answers } from '#src/platform/admission/answers.js';
+import type { Answers } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';

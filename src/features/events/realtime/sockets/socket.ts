@@ -3,7 +3,7 @@ import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { printJson } from '#src/platform/text/json.js';
 import { credentialOf, type ReaderCredential } from '../../readers/index.js';
-import type { SubscriptionShare } from '../subscriptions/room.js';
+import type { TakeBytes } from '../subscriptions/subscriptions.js';
 import { Subscriptions } from '../subscriptions/subscriptions.js';
 import type { Backlog } from './backlog.js';
 import type { ChannelIndex } from './channel-index.js';
@@ -29,7 +29,7 @@ export interface ClientConnection {
 /** Objects shared by the sockets of a process. */
 interface SocketDeps {
   readonly backlog: Backlog;
-  readonly share: SubscriptionShare;
+  readonly takeBytes: TakeBytes;
   readonly index: ChannelIndex<RealtimeSocket>;
 }
 
@@ -48,11 +48,11 @@ export class RealtimeSocket {
   /** Time of the last successful credential check, on the monotonic clock. */
   checkedAt = 0;
 
-  constructor(project: Project, connection: ClientConnection, { backlog, share, index }: SocketDeps) {
+  constructor(project: Project, connection: ClientConnection, { backlog, takeBytes, index }: SocketDeps) {
     this.project = project;
     this.#connection = connection;
     this.#backlog = backlog;
-    this.subscriptions = new Subscriptions(share, {
+    this.subscriptions = new Subscriptions(takeBytes, {
       add: (channel) => index.add(channel, this),
       remove: (channel) => index.remove(channel, this),
     });

@@ -3,7 +3,6 @@ import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import { isChannel, unknownChannels } from './channels.js';
 import { type PayloadFilter, parseFilter } from './queries.js';
-import type { SubscriptionShare } from './room.js';
 
 /** A subscription of a client to channels, with optional queries. */
 export interface Subscription {
@@ -44,16 +43,19 @@ const wrong = (message: string) => new Failure('general_argument_invalid', { mes
 const sum = (all: Iterable<Subscription>, of: (one: Subscription) => number) =>
   [...all].reduce((total, one) => total + of(one), 0);
 
+/** Takes bytes of the quota, or gives back a negative number. Returns false, and takes nothing, if they exceed it. */
+export type TakeBytes = (bytes: number) => boolean;
+
 /** The subscriptions of a socket. An invalid message changes none of them. */
 export class Subscriptions {
   readonly #byId = new Map<string, Subscription>();
-  readonly #share: SubscriptionShare;
+  readonly #takeBytes: TakeBytes;
   readonly #channels: Channels;
   /** Steps needed to match an event against the subscriptions. */
   #steps = 0;
 
-  constructor(share: SubscriptionShare, channels: Channels) {
-    this.#share = share;
+  constructor(takeBytes: TakeBytes, channels: Channels) {
+    this.#takeBytes = takeBytes;
     this.#channels = channels;
   }
 
@@ -80,7 +82,7 @@ export class Subscriptions {
     );
     const after = new Map([...this.#byId, ...added.map((one) => [one.id, one] as const)]);
     requireBounds([...after.values()]);
-    if (!this.#share.take(sum(after.values(), ({ bytes }) => bytes) - sum(this.#byId.values(), ({ bytes }) => bytes)))
+    if (!this.#takeBytes(sum(after.values(), ({ bytes }) => bytes) - sum(this.#byId.values(), ({ bytes }) => bytes)))
       throw new Failure('general_unavailable', { message: 'There are too many subscriptions.' });
     for (const one of added) {
       this.#drop(one.id);
@@ -100,14 +102,14 @@ export class Subscriptions {
       subscriptionId,
       removed: this.#drop(subscriptionId),
     }));
-    this.#share.take(sum(this.#byId.values(), ({ bytes }) => bytes) - before);
+    this.#takeBytes(sum(this.#byId.values(), ({ bytes }) => bytes) - before);
     this.#count();
     return removed;
   }
 
   /** Removes all subscriptions. */
   clear(): void {
-    this.#share.take(-sum(this.#byId.values(), ({ bytes }) => bytes));
+    this.#takeBytes(-sum(this.#byId.values(), ({ bytes }) => bytes));
     for (const id of [...this.#byId.keys()]) this.#drop(id);
     this.#count();
   }

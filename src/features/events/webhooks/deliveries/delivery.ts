@@ -1,4 +1,5 @@
 import { webhookLimits } from '#src/contract/limits.js';
+import { Quota } from '#src/platform/admission/quota.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createLeasedQueue } from '#src/platform/jobs/leased-queue.js';
@@ -8,7 +9,6 @@ import type { Payloads } from '../../outbox/index.js';
 import { type Webhook, type WebhookStore, webhooks } from '../model/store.js';
 import type { Share } from './claim-store.js';
 import { toEnvelope } from './envelope.js';
-import { createLongBodies, type LongBodies } from './long-bodies.js';
 import { damaged, type Outcome } from './outcome.js';
 import type { Post } from './post.js';
 import { createRecording } from './recording.js';
@@ -23,7 +23,8 @@ interface Deps extends Pick<Runtime, 'db' | 'clock'> {
   readonly post: Post;
   readonly store: DeliveryStore;
   readonly webhookStore: WebhookStore;
-  readonly longBodies: LongBodies;
+  /** Bytes of long bodies being sent, per webhook. */
+  readonly longBodies: Quota;
   /** `turn` is the index of the webhook that the last claim began with. */
   readonly state: { turn: number };
 }
@@ -47,15 +48,20 @@ export function createDeliveries(
   runtime: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
   parts: Omit<Deps, 'db' | 'clock' | 'longBodies' | 'state'>,
 ) {
-  const longBodies = createLongBodies();
+  const { longAtOnce: all, longAtOncePerWebhook: ofOwner } = webhookLimits;
+  const longBodies = new Quota({ all, ofOwner });
   const deps: Deps = { ...runtime, ...parts, longBodies, state: { turn: 0 } };
   const record = createRecording(runtime, parts);
   return createLeasedQueue<Claimed, Outcome>(runtime.random, {
     leaseMs: webhookLimits.leaseMs,
     claim: (leaseAt, busy) => claim(deps, leaseAt, busy),
     queueOf: ({ webhook }) => queueOf(webhook),
-    attempt: (claimed) =>
-      longBodies.during(queueOf(claimed.webhook), claimed.delivery.bytes, () => attempt(deps, claimed)),
+    attempt: async (claimed) => {
+      const [queue, { bytes }] = [queueOf(claimed.webhook), claimed.delivery];
+      if (bytes <= webhookLimits.longBytes) return attempt(deps, claimed);
+      longBodies.force(queue, bytes);
+      return attempt(deps, claimed).finally(() => longBodies.give(queue, bytes));
+    },
     recordOutcome: ({ delivery }, outcome) => record(delivery, outcome),
     onTrouble: ({ delivery }, error) => runtime.log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),
   });
@@ -84,12 +90,12 @@ function sharesOf({ longBodies }: Deps, waiting: readonly Webhook[], busy: Busy)
     // Failing webhooks get at most half of all slots and bytes, as their receivers may hang.
     const isFailing = webhook.attempts > 0;
     const room = isFailing ? free - webhookLimits.atOnce / 2 : free;
-    const bytes = isFailing ? longBodies.room() - webhookLimits.longAtOnce / 2 : longBodies.room();
+    const bytes = isFailing ? longBodies.left() - webhookLimits.longAtOnce / 2 : longBodies.left();
     const queue = queueOf(webhook);
     const limit = Math.min(webhookLimits.atOncePerWebhook - busy(queue), room);
     if (limit <= 0) return [];
     free -= limit;
-    return [{ webhook, limit, longBytes: Math.min(longBodies.room(queue), bytes) }];
+    return [{ webhook, limit, longBytes: Math.min(longBodies.left(queue), bytes) }];
   });
 }
 
@@ -102,7 +108,7 @@ async function claimShares(
   waiting: readonly Webhook[],
 ): Promise<Claimed[]> {
   const [claimed = [], changes = []] = await unit.together([
-    store.claim(shares, longBodies.room(), leaseAt(unit.now)),
+    store.claim(shares, longBodies.left(), leaseAt(unit.now)),
     store.changedAt(shares.map(({ webhook }) => webhook)),
   ]);
   const changedAt = new Map(

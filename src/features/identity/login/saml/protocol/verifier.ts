@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Failure } from '#src/contract/errors.js';
 import { samlLimits } from '#src/contract/limits.js';
+import { FairSemaphore } from '#src/platform/admission/fair-semaphore.js';
 import { addressKey } from '#src/platform/admission/limiter.js';
-import { Tally } from '#src/platform/admission/tally.js';
 import type { VerifiedAssertion } from './assertion.js';
 import type { Expectation } from './expectation.js';
 import { SamlRefused } from './refused.js';
@@ -22,9 +22,13 @@ export type SamlVerifier = (ip: string, encoded: string, expectation: Expectatio
  */
 export function createSamlVerifier(): SamlVerifier {
   const { waiting, waitingOfAddress, retrySeconds } = samlLimits;
-  const queued = new Tally();
+  const slot = new FairSemaphore({
+    all: 1,
+    waiting: waiting - 1,
+    waitingOfOwner: waitingOfAddress - 1,
+    refuse: () => new Failure('general_unavailable', { retryAfter: retrySeconds }),
+  });
   let thread: Worker | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
   const verify = async (encoded: string, expectation: Expectation): Promise<VerifiedAssertion> => {
     thread ??= start(() => {
       thread = undefined;
@@ -38,15 +42,7 @@ export function createSamlVerifier(): SamlVerifier {
     if ('refused' in verdict) throw new SamlRefused(...verdict.refused);
     return verdict.assertion;
   };
-  return async (ip, encoded, expectation) => {
-    const address = addressKey(ip);
-    if (queued.all >= waiting || queued.of(address) >= waitingOfAddress)
-      throw new Failure('general_unavailable', { retryAfter: retrySeconds });
-    const leave = queued.take(address, 1);
-    const result = turn.then(() => verify(encoded, expectation)).finally(leave);
-    turn = result.catch(() => {});
-    return result;
-  };
+  return (ip, encoded, expectation) => slot.use(addressKey(ip), () => verify(encoded, expectation));
 }
 
 function start(onError: () => void): Worker {

@@ -1,14 +1,14 @@
-// The places of lists: shares, turns, and what waits.
+// The slots of lists: limits of an account, turns, and waiting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Lane } from '#src/platform/db/lane.js';
+import { createSlots } from '#src/platform/db/list-slots.js';
 
 const bounds = { places: 3, perAccount: 2, waitingOfAccount: 3, waiting: 4, waitMs: 10_000 };
 
-/** A lane, and reads of accounts that go on until the test ends them. */
-function aLane(given: Partial<typeof bounds> = {}) {
-  const lane = new Lane({ ...bounds, ...given });
+/** Slots, and reads of accounts that go on until the test ends them. */
+function startReads(given: Partial<typeof bounds> = {}) {
+  const slots = createSlots({ ...bounds, ...given });
   const running: string[] = [];
   const read = (account: string) => {
     const listeners = new Set<() => void>();
@@ -23,7 +23,7 @@ function aLane(given: Partial<typeof bounds> = {}) {
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const done = lane.use({ account, waiter }, async () => {
+    const done = slots({ account, waiter }, async () => {
       running.push(account);
       await ended;
       running.splice(running.indexOf(account), 1);
@@ -42,7 +42,7 @@ function aLane(given: Partial<typeof bounds> = {}) {
 }
 
 test('an account has its share and leaves the rest to others, who take turns', async () => {
-  const { read, running } = aLane();
+  const { read, running } = startReads();
   const own = [1, 2, 3, 4].map(() => read('a'));
   await turn();
   assert.deepEqual(running, ['a', 'a']);
@@ -60,22 +60,23 @@ test('an account has its share and leaves the rest to others, who take turns', a
   assert.deepEqual(running, []);
 });
 
-test('more than may wait is refused, of an account and of all', async () => {
-  const { read } = aLane();
+test('more than may wait is refused: of an account the new read, of all the last one of the account with the most', async () => {
+  const { read } = startReads();
   const reads = [1, 2, 3, 4, 5].map(() => read('a'));
   assert.equal(await read('a').outcome, 'lists_waiting');
   const others = [read('b'), read('b')];
-  assert.equal(await read('b').outcome, 'lists_waiting');
-  assert.equal(await read('c').outcome, 'lists_waiting');
-  for (const one of [...reads, ...others]) one.end();
-  await Promise.all([...reads, ...others].map(({ outcome }) => outcome));
+  const third = read('b');
+  assert.equal(await reads[4]?.outcome, 'lists_waiting');
+  for (const one of [...reads, ...others, third]) one.end();
+  const outcomes = await Promise.all([...reads, ...others, third].map(({ outcome }) => outcome));
+  assert.deepEqual(outcomes.toSorted(), [...Array(7).fill('done'), 'lists_waiting']);
   const last = read('c');
   last.end();
   assert.equal(await last.outcome, 'done');
 });
 
 test('a caller who has gone never starts and leaves the queue', async () => {
-  const { read, running } = aLane({ places: 1, perAccount: 1 });
+  const { read, running } = startReads({ places: 1, perAccount: 1 });
   const first = read('a');
   const [second, third] = [read('a'), read('b')];
   second.go();
@@ -90,7 +91,7 @@ test('a caller who has gone never starts and leaves the queue', async () => {
 });
 
 test('no caller waits for longer than the limit', async () => {
-  const { read } = aLane({ places: 1, perAccount: 1, waitMs: 20 });
+  const { read } = startReads({ places: 1, perAccount: 1, waitMs: 20 });
   const first = read('a');
   const second = read('b');
   assert.equal(await second.outcome, 'lists_waiting');
@@ -99,16 +100,16 @@ test('no caller waits for longer than the limit', async () => {
 });
 
 test('a read fails when its wait is over, and only then', async () => {
-  const lane = new Lane({ ...bounds, places: 1 });
+  const slots = createSlots({ ...bounds, places: 1 });
   const waiter = { isGone: false, onGone: () => () => {} };
   const started: string[] = [];
   let end = () => {};
-  const first = lane.use({ account: 'a', waiter, onStarted: () => started.push('first') }, () => {
+  const first = slots({ account: 'a', waiter, onStarted: () => started.push('first') }, () => {
     return new Promise<void>((resolve) => {
       end = resolve;
     });
   });
-  const second = lane.use({ account: 'b', waiter, onStarted: () => started.push('second') }, async () => {});
+  const second = slots({ account: 'b', waiter, onStarted: () => started.push('second') }, async () => {});
   await turn();
   assert.deepEqual(started, ['first']);
   end();

@@ -4,8 +4,8 @@ import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
 import type { Clock } from '../runtime/clock.js';
 import { memoryShare } from '../runtime/memory.js';
-import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
-import type { Pace, Sending } from './long-sends.js';
+import { FairSemaphore } from './fair-semaphore.js';
+import { LongSends, type Pace, type Sending } from './long-sends.js';
 
 /** The memory budget of one request, with the calls of its transport. */
 export interface OpenRoom extends AnswerRoom {
@@ -18,10 +18,21 @@ export interface OpenRoom extends AnswerRoom {
 }
 
 /** Sizes of the budgets, and the pace below which slow clients are cut off. */
-interface AnswerBounds extends Pick<GateBounds, 'waitMs'>, Partial<Pace> {
+interface AnswerBounds extends Partial<Pace> {
+  /** Longest wait of a read for memory, in milliseconds. */
+  readonly waitMs: number;
   /** Most concurrent responses of the largest size, in total and per account. */
   readonly manyAtOnce: number;
   readonly manyOfAccount: number;
+}
+
+/** Error for a caller that got no memory in time. */
+const noMemory = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+
+/** The bytes of small or of large responses, and the large sends that hold some. */
+interface Part {
+  readonly bytes: FairSemaphore;
+  readonly sends: LongSends | undefined;
 }
 
 /**
@@ -30,21 +41,24 @@ interface AnswerBounds extends Pick<GateBounds, 'waitMs'>, Partial<Pace> {
  */
 export class Answers {
   readonly #maxBytes: number;
-  readonly #few: ByteGate;
-  readonly #many: ByteGate;
+  readonly #few: Part;
+  readonly #many: Part;
 
   /** With little memory, the budgets are smaller, but one response of the largest size always fits. */
   constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits, share = memoryShare) {
     const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytes, giveWayAfterMs } = bounds;
+    const part = (all: number, ofOwner: number): Part => {
+      const bytes = new FairSemaphore({ all, ofOwner, waiting: answerLimits.waiting, waitMs, refuse: noMemory });
+      if (giveWayMs === undefined || giveWayBytes === undefined || giveWayAfterMs === undefined)
+        return { bytes, sends: undefined };
+      const pace = { giveWayMs, giveWayBytes, giveWayAfterMs };
+      return { bytes, sends: new LongSends(clock, pace, () => bytes.lacking()) };
+    };
     const fewAtOnce = answerLimits.fewAtOnce * share;
-    const pace =
-      giveWayMs === undefined || giveWayBytes === undefined || giveWayAfterMs === undefined
-        ? undefined
-        : { clock, giveWayMs, giveWayBytes, giveWayAfterMs };
-    this.#maxBytes = maxBytes;
-    this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs, pace });
     const many = (responses: number) => Math.max(maxBytes, maxBytes * responses * share);
-    this.#many = new ByteGate({ bytes: many(manyAtOnce), share: many(manyOfAccount), waitMs, pace });
+    this.#maxBytes = maxBytes;
+    this.#few = part(fewAtOnce, fewAtOnce / 2);
+    this.#many = part(many(manyAtOnce), many(manyOfAccount));
   }
 
   /** A budget within the quota of an account: a user, a server key, the address of a guest, or the operator. */
@@ -56,8 +70,8 @@ export class Answers {
 class Room implements OpenRoom {
   readonly #owner: Pick<Reading, 'account'>;
   readonly #maxBytes: number;
-  readonly #few: ByteGate;
-  readonly #many: ByteGate;
+  readonly #few: Part;
+  readonly #many: Part;
   #endSending: (() => void) | undefined;
   #reads = 1;
   /** Bytes acquired from each of the two budgets. */
@@ -72,7 +86,7 @@ class Room implements OpenRoom {
   #looking: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
-  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: ByteGate, many: ByteGate) {
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Part, many: Part) {
     this.#owner = owner;
     this.#maxBytes = maxBytes;
     this.#few = few;
@@ -106,7 +120,7 @@ class Room implements OpenRoom {
       mine = 0;
       // The kernel accepts a small response at once.
       if (others + bytes <= answerLimits.watched) return this.#hold(others);
-      if (!(isLarge ? this.#many : this.#few).claim(this.#owner.account, others + bytes)) throw noRoom();
+      if (!(isLarge ? this.#many : this.#few).bytes.tryTakeFirst(this.#owner.account, others + bytes)) throw noMemory();
       if (isLarge) this.#heldMany = others + bytes;
       else this.#heldFew = others + bytes;
       mine = bytes;
@@ -124,8 +138,8 @@ class Room implements OpenRoom {
   }
 
   sendOver(connection: Sending): void {
-    const gate = this.#heldMany > 0 ? this.#many : this.#few;
-    this.#endSending = gate.sendOver(connection, this.#heldMany + this.#heldFew);
+    const { sends } = this.#heldMany > 0 ? this.#many : this.#few;
+    this.#endSending = sends?.add(connection, this.#heldMany + this.#heldFew);
   }
 
   close(): void {
@@ -135,8 +149,8 @@ class Room implements OpenRoom {
   }
 
   #giveBack(): void {
-    this.#few.give(this.#owner.account, this.#heldFew);
-    this.#many.give(this.#owner.account, this.#heldMany);
+    this.#few.bytes.give(this.#owner.account, this.#heldFew);
+    this.#many.bytes.give(this.#owner.account, this.#heldMany);
     this.#heldFew = 0;
     this.#heldMany = 0;
   }
@@ -145,15 +159,15 @@ class Room implements OpenRoom {
   #begin(): boolean {
     if (this.#heldFew > 0 || this.#heldMany > 0) return true;
     if (this.#opening !== undefined) return false;
-    if (this.#many.tryTake(this.#owner.account, this.#maxBytes)) {
+    if (this.#many.bytes.tryTake(this.#owner.account, this.#maxBytes)) {
       this.#heldMany = this.#maxBytes;
       return true;
     }
-    if (this.#few.tryTake(this.#owner.account, answerLimits.few)) {
+    if (this.#few.bytes.tryTake(this.#owner.account, answerLimits.few)) {
       this.#heldFew = answerLimits.few;
       return true;
     }
-    this.#opening = this.#few.take(this.#owner.account, answerLimits.few).then(() => {
+    this.#opening = this.#few.bytes.take(this.#owner.account, { amount: answerLimits.few }).then(() => {
       this.#heldFew = answerLimits.few;
       if (this.#isClosed) this.close();
     });
@@ -184,17 +198,17 @@ class Room implements OpenRoom {
       // The value has grown concurrently.
       needed = seen.bytes;
     }
-    throw noRoom();
+    throw noMemory();
   }
 
   async #takeMany(bytes: number): Promise<void> {
     if (this.#heldMany >= bytes) return;
     // No caller waits for the large budget while it holds part of it.
-    this.#many.give(this.#owner.account, this.#heldMany);
+    this.#many.bytes.give(this.#owner.account, this.#heldMany);
     this.#heldMany = 0;
-    await this.#many.take(this.#owner.account, bytes);
+    await this.#many.bytes.take(this.#owner.account, { amount: bytes });
     this.#heldMany = bytes;
-    this.#few.give(this.#owner.account, this.#heldFew);
+    this.#few.bytes.give(this.#owner.account, this.#heldFew);
     this.#heldFew = 0;
     if (this.#isClosed) this.close();
   }
@@ -212,11 +226,11 @@ class Room implements OpenRoom {
   #hold(bytes: number): void {
     if (this.#isClosed) return;
     const isLarge = this.#heldMany > 0 || bytes > answerLimits.few;
-    const gate = isLarge ? this.#many : this.#few;
+    const part = (isLarge ? this.#many : this.#few).bytes;
     const held = isLarge ? this.#heldMany : this.#heldFew;
-    if (bytes > held) gate.force(this.#owner.account, bytes - held);
-    else gate.give(this.#owner.account, held - bytes);
-    if (isLarge) this.#few.give(this.#owner.account, this.#heldFew);
+    if (bytes > held) part.force(this.#owner.account, bytes - held);
+    else part.give(this.#owner.account, held - bytes);
+    if (isLarge) this.#few.bytes.give(this.#owner.account, this.#heldFew);
     this.#heldFew = isLarge ? 0 : bytes;
     this.#heldMany = isLarge ? bytes : 0;
   }
