@@ -42,7 +42,7 @@ function comparisons(texts: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/** What is wrong with the comparisons: too many, files without a reason, and reasons without a file. */
+/** Problems of the comparisons: too many, files without a reason, and reasons without a file. */
 function problems(found: readonly string[], explained: readonly (string | undefined)[]): string[] {
   return [
     ...(found.length > maxComparisons ? [`${found.length} comparisons`] : []),

@@ -18,7 +18,7 @@ interface SemaphoreBounds {
   readonly refuse: (why: Refused) => Error;
 }
 
-/** What a caller takes, one slot by default, and how long it waits. */
+/** The amount of a caller, one slot by default, and its longest wait. */
 interface Request {
   readonly amount?: number;
   readonly waitMs?: number;

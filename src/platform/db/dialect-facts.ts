@@ -1,4 +1,4 @@
-// What the databases can do or do differently, so that code elsewhere asks for a fact and not for the name of a database.
+// Differences between the databases that plans depend on. Code elsewhere checks a fact, not the name of a database.
 import type { DialectName } from './dialect-words.js';
 
 /** Facts about a database. */
