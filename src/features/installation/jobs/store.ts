@@ -1,13 +1,12 @@
 import type { Instant } from '#src/contract/shapes.js';
+import { endLease, isFree, leaseColumns, leased, renewLease } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Jobs and their leases. One process at a time holds the lease of a job. */
 export const cronJobs = table('cron_jobs', {
   name: text,
-  /** The process that holds the lease, or held it when it was killed. */
-  owner: nullable(text),
-  leaseUntil: nullable(instant),
+  ...leaseColumns,
   fence: bigint,
   lastSlot: instant,
   lastStartedAt: nullable(instant),
@@ -39,7 +38,6 @@ export type JobStore = ReturnType<typeof createJobStore>;
 /** Creates the SQL over the jobs. */
 export function createJobStore(sql: Sql) {
   const { knex } = sql;
-  const held = (name: string, fence: number) => knex(cronJobs.name).where({ name, fence });
   return {
     list: sql.prepare<Record<string, never>>((k) => k(cronJobs.name).select(cronJobs.select(sql))),
     find: sql.prepare<{ name: string }>((k, p) => k(cronJobs.name).where('name', p.name).select(cronJobs.select(sql))),
@@ -52,28 +50,20 @@ export function createJobStore(sql: Sql) {
           .ignore(),
       ),
     /** Claims a lease that is free or expired. Returns a row only if claimed. */
-    claim: ({ name, owner, now, until, ahead, slot }: Claim): Query => {
-      const free = knex(cronJobs.name)
-        .where({ name })
-        .where((row) =>
-          row.whereNull('lease_until').orWhere('lease_until', '<=', now).orWhere('lease_until', '>', ahead.lease),
-        );
-      if (slot !== undefined)
-        free.where((row) => row.where('last_slot', '<', slot).orWhere('last_slot', '>', ahead.slot));
+    claim: ({ ahead, ...given }: Claim): Query => {
+      const isNew = given.slot === undefined ? '' : 'and (last_slot < :slot or last_slot > :latestSlot)';
       return sql.compile(
-        free
-          .update({
-            ...cronJobs.encodeSome({ owner, leaseUntil: until, lastStartedAt: now }),
-            fence: knex.raw('fence + 1'),
-          })
-          .returning('fence'),
+        knex.raw(
+          `update ${cronJobs.name} set ${leased}, last_started_at = :now
+            where name = :name and ${isFree(':now', ':latest')} ${isNew} returning fence`,
+          { ...given, latest: ahead.lease, latestSlot: ahead.slot },
+        ),
       );
     },
     /** Does not renew a lease that was released concurrently. */
-    renew: (name: string, fence: number, until: Instant): Query =>
-      sql.compile(held(name, fence).whereNotNull('owner').update({ lease_until: until })),
+    renew: (name: string, fence: number, until: Instant): Query => renewLease(sql, cronJobs, { name, fence }, until),
     /** Releases a lease, with or without the result of a run. */
     release: (name: string, fence: number, result: Partial<JobRow>): Query =>
-      sql.compile(held(name, fence).update({ ...cronJobs.encodeSome(result), owner: null, lease_until: null })),
+      endLease(sql, cronJobs, { name, fence }, result),
   };
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { free } from '#src/platform/db/leased-rows.js';
+import { revoked } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { deliveries, type WebhookAddress } from './tables.js';
 
@@ -30,10 +30,9 @@ export function createReplayStore(sql: Sql) {
     state: 'pending',
     attempt: 0,
     due_at: now,
-    ...free,
+    ...revoked(sql),
     replayed: 1,
     updated_at: now,
-    fence: knex.raw('fence + 1'),
   });
   return {
     /** Replays a delivery unless it is a test, running, or waiting for its first attempt. */

@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { toArrays, unnested } from '#src/platform/db/arrays.js';
-import { createLeaseEnd, free, isFree } from '#src/platform/db/leased-rows.js';
+import { endLease, free, freed, isFree, isLeased } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
@@ -19,11 +19,10 @@ const claimColumns = [
 /** SQL over deliveries and their attempts. */
 export function createDeliveryStore(sql: Sql) {
   return {
-    ...bind(sql, { insert, lockWebhook, changedAt, settleDelivered, discardSome, removeSome }),
+    ...bind(sql, { insert, lockWebhook, changedAt, settle, settleDelivered, discardSome, removeSome }),
     ...bind(sql, { find, findByEvent, backlog, bringForward, prune }),
     waitingWebhooks: prepareWaitingWebhooks(sql),
     claim: createDeliveryClaim(sql),
-    settle: createLeaseEnd(sql, deliveries, 'delivering'),
     ...createAttemptStore(sql),
     ...createReplayStore(sql),
   };
@@ -85,10 +84,15 @@ function changedAt(sql: Sql, some: readonly WebhookAddress[]): Query {
   );
 }
 
+/** Ends the lease of a delivery. Changes no row if the delivery has ended, or if another process has claimed it since. */
+function settle(sql: Sql, { id, fence }: Pick<Delivery, 'id' | 'fence'>, change: Partial<Delivery>): Query {
+  return endLease(sql, deliveries, { id, fence, state: 'delivering' }, change);
+}
+
 /** Ends leases of successful deliveries; skips those that ended or were claimed by another process since. Returns the ids of the others. */
 function settleDelivered(sql: Sql, some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query {
   const rows = some.map(({ id, fence }) => [id, fence]);
-  const set = `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, owner = null, lease_until = null, updated_at = ?`;
+  const set = `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, ${freed}, updated_at = ?`;
   const isGiven =
     "deliveries.id = given.id and deliveries.fence = given.fence and deliveries.state = 'delivering' returning deliveries.id";
   if (sql.dialect === 'sqlite') {
@@ -159,7 +163,7 @@ function bringForward(sql: Sql, now: Instant, limit: number): Query {
   const { knex } = sql;
   const put = knex(deliveries.name)
     .whereNotNull('due_at')
-    .andWhere((either) => either.where('due_at', '>', now).orWhere('lease_until', '>', now))
+    .andWhere((either) => either.where('due_at', '>', now).orWhere(knex.raw(isLeased('?'), [now])))
     .andWhere('updated_at', '>', instantOf(latestPast(millisecondsOf(now))));
   return sql.compile(
     knex(deliveries.name)

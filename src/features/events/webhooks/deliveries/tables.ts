@@ -1,4 +1,4 @@
-import type { Instant } from '#src/contract/shapes.js';
+import { leaseColumns } from '#src/platform/db/leased-rows.js';
 import { bigint, bool, instant, integer, nullable, table, text } from '#src/platform/db/table.js';
 import type { Webhook } from '../model/store.js';
 
@@ -6,28 +6,7 @@ import type { Webhook } from '../model/store.js';
 export type DeliveryState = 'pending' | 'delivering' | 'delivered' | 'retrying' | 'dead' | 'discarded';
 
 /** Deliveries of events to webhooks. */
-export const deliveries = table<{
-  readonly id: string;
-  readonly projectId: string;
-  readonly webhookId: string;
-  readonly eventId: string;
-  readonly event: string;
-  readonly state: string;
-  readonly attempt: number;
-  readonly dueAt: Instant | null;
-  readonly leaseUntil: Instant | null;
-  readonly owner: string | null;
-  readonly fence: number;
-  readonly replayed: boolean;
-  /** True for a test, which is never replayed. */
-  readonly test: boolean;
-  /** The number of the event; 0 for a test. */
-  readonly sequence: number;
-  /** Size of the event's data; 0 for a test. */
-  readonly bytes: number;
-  readonly createdAt: Instant;
-  readonly updatedAt: Instant;
-}>('deliveries', {
+export const deliveries = table('deliveries', {
   id: text,
   projectId: text,
   webhookId: text,
@@ -36,12 +15,13 @@ export const deliveries = table<{
   state: text,
   attempt: integer,
   dueAt: nullable(instant),
-  leaseUntil: nullable(instant),
-  owner: nullable(text),
-  fence: integer,
+  ...leaseColumns,
   replayed: bool,
+  /** True for a test, which is never replayed. */
   test: bool,
+  /** The number of the event; 0 for a test. */
   sequence: bigint,
+  /** Size of the event's data; 0 for a test. */
   bytes: integer,
   createdAt: instant,
   updatedAt: instant,

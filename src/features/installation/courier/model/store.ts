@@ -2,7 +2,15 @@ import { courierLimits, messageDelays } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { maxJittered } from '#src/platform/crypto/random.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import { createLeaseClaim, createLeaseEnd, free, isFree } from '#src/platform/db/leased-rows.js';
+import {
+  createLeaseClaim,
+  endLease,
+  free,
+  isFree,
+  isLeased,
+  leaseColumns,
+  revoked,
+} from '#src/platform/db/leased-rows.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
@@ -27,10 +35,8 @@ export const messageTable = table('messages', {
   state: text,
   attempt: integer,
   dueAt: nullable(instant),
-  leaseUntil: nullable(instant),
+  ...leaseColumns,
   expire: nullable(instant),
-  owner: nullable(text),
-  fence: integer,
   error: text,
   sentAt: nullable(instant),
   createdAt: instant,
@@ -81,11 +87,8 @@ type Settled = Pick<MessageRow, 'state' | 'dueAt' | 'error' | 'sentAt'>;
 /** Contains a row for each channel that currently refuses messages. */
 const outages = 'message_outages';
 
-const ended = { ...free, due_at: null, sealed: '' };
-
 /** SQL over messages. */
 export function createMessageStore(sql: Sql) {
-  const settle = createLeaseEnd(sql, messageTable, 'sending');
   return {
     append,
     /** Channels with due messages. */
@@ -99,8 +102,13 @@ export function createMessageStore(sql: Sql) {
       claimed: "state = 'sending', attempt = attempt + 1",
     }),
     /** Ends an attempt and wipes the content after the last one. Changes no row if another process has claimed the message since. */
-    settle: (row: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
-      settle(row, change.dueAt === null ? { ...change, sealed: '' } : change),
+    settle: ({ id, fence }: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
+      endLease(
+        sql,
+        messageTable,
+        { id, fence, state: 'sending' },
+        change.dueAt === null ? { ...change, sealed: '' } : change,
+      ),
     ...bind(sql, { expire, beginOutage, endOutage, list, find, backlog, mailsSince, bringForward }),
     ...bind(sql, { removeOfUser, remove, ownerless, prune }),
   };
@@ -130,14 +138,15 @@ function append(unit: Unit, message: NewMessage): void {
 }
 
 /** Expires messages that would arrive too late, including those whose lease ended while a process was sending them. */
-function expire({ compile, knex }: Sql, channel: Channel, now: Instant): Query {
+function expire(sql: Sql, channel: Channel, now: Instant): Query {
+  const { compile, knex } = sql;
   return compile(
     knex(messageTable.name)
       .where({ channel })
       .andWhere('due_at', '<=', now)
       .andWhere(knex.raw(isFree('?'), [now]))
       .andWhere('expire', '<=', now)
-      .update({ ...ended, state: 'expired', fence: knex.raw('fence + 1') }),
+      .update({ ...revoked(sql), state: 'expired', due_at: null, sealed: '' }),
   );
 }
 
@@ -198,7 +207,7 @@ function bringForward({ compile, knex }: Sql, now: Instant): Query {
   const late = knex(messageTable.name).where((either) => {
     either
       .where((row) => row.where({ state: 'pending' }).andWhere('due_at', '>', latest(0)))
-      .orWhere('lease_until', '>', latest(courierLimits.leaseMs));
+      .orWhere(knex.raw(isLeased('?'), [latest(courierLimits.leaseMs)]));
     messageDelays.forEach((seconds, at) => {
       const due = latest(maxJittered(seconds * 1000));
       either.orWhere((row) => row.where({ state: 'retrying', attempt: at + 1 }).andWhere('due_at', '>', due));
