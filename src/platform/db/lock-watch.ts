@@ -1,3 +1,5 @@
+import { createSingleFlight } from '../runtime/single-flight.js';
+
 /** Interval of the check for transactions that wait too long, in milliseconds. */
 const everyMs = 250;
 
@@ -31,16 +33,10 @@ export function createLockWatch(ask: (text: string, values: readonly unknown[]) 
     const late = [...watched].filter(({ until }) => until <= now).map(({ processId }) => processId);
     if (late.length > 0) await ask(cancelWaiting, [late]);
   };
-  let isLooking = false;
+  const lookOnce = createSingleFlight<void>();
   const timer = setInterval(() => {
-    if (isLooking || watched.size === 0) return;
-    isLooking = true;
     // If the server cannot be reached, the next turn tries again.
-    look()
-      .catch(() => {})
-      .finally(() => {
-        isLooking = false;
-      });
+    if (watched.size > 0) lookOnce(look).catch(() => {});
   }, everyMs).unref();
   return {
     enter: (processId, until) => {

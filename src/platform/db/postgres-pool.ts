@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Reading } from '#src/contract/reading.js';
 import { parsePostgresUrl } from '../config/postgres-url.js';
+import { lazy } from '../runtime/lazy.js';
 import { cannotConnect, DatabaseError } from './database-error.js';
 import { createSlots, gone, type Slots } from './list-slots.js';
 import { cancel } from './postgres-cancel.js';
@@ -265,10 +266,8 @@ function leaseForList<T>(deps: Deps, reading: Reading, body: Body<T>): Promise<T
   return listSlots(reading, () =>
     lease(deps, async (client) => {
       if (reading.waiter.isGone) throw gone();
-      let cancelling: Promise<void> | undefined;
-      const end = () => {
-        cancelling ??= cancel(client);
-      };
+      const cancellation = lazy(() => cancel(client));
+      const end = () => void cancellation.get();
       const look = () => {
         if (reading.waiter.isGone) end();
       };
@@ -279,7 +278,7 @@ function leaseForList<T>(deps: Deps, reading: Reading, body: Body<T>): Promise<T
       } finally {
         clearTimeout(timer);
         looks.delete(look);
-        await cancelling;
+        if (cancellation.isMade()) await cancellation.get();
       }
     }),
   );

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { createSingleFlight } from '../runtime/single-flight.js';
 import { cannotConnect, DatabaseError, fromPostgres } from './database-error.js';
 import type { Servers } from './postgres-servers.js';
 
@@ -47,7 +48,7 @@ export class ServerWatch {
   #doubted = false;
   #stopped = false;
   #client: pg.Client | undefined;
-  #running: Promise<void> | undefined;
+  readonly #shared = createSingleFlight<void>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(settings: pg.ClientConfig, servers: Servers, listener: Listener) {
@@ -87,7 +88,8 @@ export class ServerWatch {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#running;
+    // Joins a running probe, without starting one.
+    await this.#shared(async () => {});
     await this.#client?.end().catch(() => {});
   }
 
@@ -99,10 +101,7 @@ export class ServerWatch {
 
   /** Probes once; calls during a probe share its end. */
   #look(): Promise<void> {
-    this.#running ??= this.#probe().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#shared(() => this.#probe());
   }
 
   async #probe(): Promise<void> {

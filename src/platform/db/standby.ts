@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSingleFlight } from '../runtime/single-flight.js';
 import { createBatcher } from './batch.js';
 import { DatabaseError } from './database-error.js';
 import type { Driver } from './driver.js';
@@ -126,8 +127,7 @@ class StandbyLists {
   #replayed = 0;
   /** True if the last wait was in vain. Until a comparison finds it up to date again, no list waits. */
   #isBehind = false;
-  #looking: Promise<void> | undefined;
-  #comparing = false;
+  readonly #shared = createSingleFlight<void>();
   /** Positions of the primary that the standby has not reached, and when each was read. */
   #ahead: { readonly at: number; readonly position: number }[] = [];
 
@@ -142,7 +142,7 @@ class StandbyLists {
       },
       { max: 1000, atOnce: 2 },
     );
-    this.#timer = setInterval(() => void this.#compare(), times.compareMs).unref();
+    this.#timer = setInterval(() => void this.#shared(() => this.#compare(), 'compare'), times.compareMs).unref();
   }
 
   stop(): void {
@@ -190,23 +190,14 @@ class StandbyLists {
   }
 
   #look(): Promise<void> {
-    this.#looking ??= this.#standby
-      .read(positionOfStandby)
-      .then(
-        ([row]) => {
-          this.#replayed = Number(row?.position ?? 0);
-        },
-        () => {},
-      )
-      .finally(() => {
-        this.#looking = undefined;
-      });
-    return this.#looking;
+    const look = async () => {
+      const [row] = await this.#standby.read(positionOfStandby);
+      this.#replayed = Number(row?.position ?? 0);
+    };
+    return this.#shared(() => look().catch(() => {}), 'look');
   }
 
   async #compare(): Promise<void> {
-    if (this.#comparing) return;
-    this.#comparing = true;
     try {
       const seen = await lookAtStandby(this.#primary, this.#standby);
       const end = await positionAtPrimary(this.#primary);
@@ -217,8 +208,6 @@ class StandbyLists {
       if (this.#isBehind) this.#isBehind = !(await this.#reaches(end.position));
     } catch {
       // The primary does not respond. Lists are sent there, and report it.
-    } finally {
-      this.#comparing = false;
     }
   }
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { createTask, parse } from 'node-cron';
 import type { Clock } from '../runtime/clock.js';
+import { createSingleFlight } from '../runtime/single-flight.js';
 
 /** Recurring work on a schedule. */
 export interface Job {
@@ -87,15 +88,8 @@ function intervalOf(expression: string): number | undefined {
 
 /** Skips calls while one is running. The function reports its own errors. */
 function alone(run: () => Promise<void>): () => void {
-  let underWay = false;
-  return () => {
-    if (underWay) return;
-    underWay = true;
-    const done = () => {
-      underWay = false;
-    };
-    run().then(done, done);
-  };
+  const runOnce = createSingleFlight<void>();
+  return () => void runOnce(run).catch(() => {});
 }
 
 function repeat(everyMs: number, run: () => void): () => void {

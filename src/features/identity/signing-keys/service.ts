@@ -8,6 +8,7 @@ import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
+import { createSingleFlight, type SingleFlight } from '#src/platform/runtime/single-flight.js';
 import { createKeyChanges, type KeyChanges } from './changes.js';
 import { createMaterial, type KeyMaterial } from './material.js';
 import { createKeyReads, type KeyReads } from './reads.js';
@@ -56,8 +57,8 @@ interface Deps extends Pick<Runtime, 'db' | 'clock'> {
   readonly material: KeyMaterial;
   readonly reads: KeyReads;
   readonly changes: KeyChanges;
-  /** First keys in creation, by project and algorithm. */
-  readonly making: Map<string, Promise<SigningKey>>;
+  /** Creates the first key of a project and algorithm once for all concurrent callers. */
+  readonly makeOnce: SingleFlight<SigningKey>;
 }
 
 /** Creates the signing keys service. */
@@ -68,7 +69,8 @@ export function createSigningKeys(
   const { db, clock } = runtime;
   const reads = createKeyReads(runtime, store);
   const changes = createKeyChanges(store, reads);
-  const deps: Deps = { db, clock, store, reads, changes, material: createMaterial(runtime), making: new Map() };
+  const material = createMaterial(runtime);
+  const deps: Deps = { db, clock, store, reads, changes, material, makeOnce: createSingleFlight() };
   return {
     ...bind(deps, { signing, verifying, published, rotate, revoke, projectOf }),
     overdue: async () => {
@@ -86,15 +88,10 @@ async function signing(deps: Deps, project: Project, alg: SigningAlgorithm): Pro
   return { kid, alg, key };
 }
 
-/** The key that signs. Created if the project has none, once for all concurrent callers. */
+/** The key that signs. Created if the project has none. */
 async function current(deps: Deps, project: Project, alg: SigningAlgorithm, keys: readonly SigningKey[]) {
-  const { clock, making } = deps;
-  const existing = currentOf(keys, alg, clock.now());
-  if (existing !== undefined) return existing;
-  const name = `${project.id} ${alg}`;
-  const made = making.get(name) ?? first(deps, project, alg).finally(() => making.delete(name));
-  making.set(name, made);
-  return made;
+  const existing = currentOf(keys, alg, deps.clock.now());
+  return existing ?? deps.makeOnce(() => first(deps, project, alg), `${project.id} ${alg}`);
 }
 
 async function first({ db, clock, reads, changes, material }: Deps, project: Project, alg: SigningAlgorithm) {

@@ -5,6 +5,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
+import { createSingleFlight } from '#src/platform/runtime/single-flight.js';
 import { version } from '#src/platform/runtime/version.js';
 import { OtherServers } from './others.js';
 import { createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
@@ -44,7 +45,6 @@ interface State {
   forbidden: readonly string[];
   /** The last announcement of this server. */
   claims: readonly Claim[];
-  exchanging: boolean;
 }
 
 /** Creates the service of the servers. */
@@ -62,7 +62,7 @@ export function createServers(runtime: ServersRuntime, limiter: SharedLimiter): 
     own: { id, host: hostname(), pid: process.pid, version: version(), keyFile },
     limiter,
     others: new OtherServers(),
-    state: { timers: [], startedAt: '', renewAt: 0, forbidden: [], claims: [], exchanging: false },
+    state: { timers: [], startedAt: '', renewAt: 0, forbidden: [], claims: [] },
   };
   return { ...bind(deps, { begin, end }), forbiddenSteps: () => deps.state.forbidden };
 }
@@ -85,8 +85,10 @@ async function begin(deps: Deps): Promise<void> {
   await renew(deps);
   await exchange(deps).catch(() => {});
   // If the database is unavailable, the next turn tries again.
-  const every = (ms: number, run: (deps: Deps) => Promise<void>) =>
-    setInterval(() => void run(deps).catch(() => {}), ms).unref();
+  const every = (ms: number, run: (deps: Deps) => Promise<void>) => {
+    const runOnce = createSingleFlight<void>();
+    return setInterval(() => void runOnce(() => run(deps)).catch(() => {}), ms).unref();
+  };
   state.timers = [every(periods.look, look), every(periods.exchange, exchange)];
 }
 
@@ -100,18 +102,12 @@ async function renew({ db, clock, store, by, own, others, state }: Deps): Promis
 /** Shares the rate limits with the other servers. Writes only if there is something new to announce. */
 async function exchange(deps: Deps): Promise<void> {
   const { db, clock, store, own, limiter, others, state } = deps;
-  if (state.exchanging) return;
-  state.exchanging = true;
-  try {
-    const rows = await db.all(store.others(own.id));
-    const hadOthers = others.some;
-    const claims = limiter.exchange(others.running(rows.map((row) => servers.decode(row))));
-    const isNews = others.some !== hadOthers || !isDeepStrictEqual(claims, state.claims);
-    state.claims = claims;
-    if (isNews || clock.monotonic() >= state.renewAt) await renew(deps);
-  } finally {
-    state.exchanging = false;
-  }
+  const rows = await db.all(store.others(own.id));
+  const hadOthers = others.some;
+  const claims = limiter.exchange(others.running(rows.map((row) => servers.decode(row))));
+  const isNews = others.some !== hadOthers || !isDeepStrictEqual(claims, state.claims);
+  state.claims = claims;
+  if (isNews || clock.monotonic() >= state.renewAt) await renew(deps);
 }
 
 async function look(deps: Deps): Promise<void> {

@@ -15,12 +15,17 @@ import { decode } from './encoding.js';
 /** Stream errors of a disconnected client. */
 const endsOfClients: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
+/** MD5 and SHA-256 of a file, as hex. */
+export interface FileDigests {
+  readonly md5: string;
+  readonly sha256: string;
+}
+
 /** Reads the bytes of files. */
 export interface ContentReader {
   /** Bytes from `start` to `end`, inclusive. Throws Failure if they cannot be read. */
   open(project: Project, file: FileRow, start: number, end: number): Promise<Readable>;
-  /** MD5 and SHA-256 of the whole file, as hex. */
-  digestsOf(project: Project, file: FileRow): Promise<{ readonly md5: string; readonly sha256: string }>;
+  digestsOf(project: Project, file: FileRow): Promise<FileDigests>;
   /** SHA-256 of a part of a file, as hex. */
   digestOfPart(project: Project, file: FileRow, part: ObjectRow): Promise<string>;
 }

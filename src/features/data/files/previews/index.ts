@@ -12,6 +12,8 @@ import { isGone } from '#src/platform/db/list-slots.js';
 import { type ConvertedImage, type ImageFormat, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
+import { retry } from '#src/platform/runtime/retry.js';
+import { createSingleFlight, type SingleFlight } from '#src/platform/runtime/single-flight.js';
 import type { ContentReader } from '../content/reader.js';
 import type { BucketContext } from '../model/access.js';
 import type { FileInBucket } from '../model/service.js';
@@ -33,8 +35,8 @@ interface Deps extends Pick<Runtime, 'db' | 'images' | 'sealing'> {
   /** Previews being made, per caller. */
   readonly tasks: Quota;
   readonly takeMemory: (caller: string, bytes: number) => () => void;
-  /** Conversions in progress by key, shared by concurrent requests for the same preview. */
-  readonly underWay: Map<string, Promise<ConvertedImage>>;
+  /** Converts an image once for all concurrent requests for the same preview. */
+  readonly makeOnce: SingleFlight<ConvertedImage>;
 }
 
 /** A preview of a file for a client, and its key in the cache. */
@@ -59,7 +61,8 @@ export function createPreviews(
     ofOwner: previewLimits.ofCaller,
     refuse: () => new Failure('general_unavailable', { retryAfter: 1, cause: 'previews of one caller' }),
   });
-  const deps: Deps = { ...given, db, images, sealing, cache, tasks, takeMemory: createMemory(), underWay: new Map() };
+  const [takeMemory, makeOnce] = [createMemory(), createSingleFlight<ConvertedImage>()];
+  const deps: Deps = { ...given, db, images, sealing, cache, tasks, takeMemory, makeOnce };
   return { ...bind(deps, { of: previewOf }), forget: (objectKey) => cache.forget(groupOf(objectKey)) };
 }
 
@@ -86,20 +89,17 @@ async function previewOf(
   });
 }
 
-async function shared(deps: Deps, preview: Preview): Promise<ConvertedImage> {
-  const { underWay } = deps;
-  const place = `${preview.project.id} ${preview.key}`;
-  for (;;) {
-    const known = underWay.get(place);
-    const made = known ?? make(deps, preview).finally(() => underWay.delete(place));
-    if (known === undefined) underWay.set(place, made);
-    try {
-      return await made;
-    } catch (error) {
-      // Tries again if the conversion ended because another client disconnected.
-      if (known === undefined || preview.reading.waiter.isGone || !isGone(error)) throw error;
-    }
-  }
+function shared(deps: Deps, preview: Preview): Promise<ConvertedImage> {
+  let isOwn = false;
+  const makeOwn = () => {
+    isOwn = true;
+    return make(deps, preview);
+  };
+  // Tries again if the conversion ended because another client disconnected.
+  return retry(
+    () => deps.makeOnce(makeOwn, `${preview.project.id} ${preview.key}`),
+    (error) => !isOwn && !preview.reading.waiter.isGone && isGone(error),
+  );
 }
 
 async function make(deps: Deps, preview: Preview): Promise<ConvertedImage> {

@@ -3,7 +3,6 @@ import { fileLimits } from '#src/contract/limits.js';
 import type { ChunkRange } from '#src/contract/upload.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
-import type { ContentReader } from '../content/reader.js';
 import type { BucketContext } from '../model/access.js';
 import { fileRecordOf } from '../model/record.js';
 import { type FileRow, fileObjects, files, type ObjectRow } from '../model/store.js';
@@ -144,7 +143,9 @@ async function requireSameBytes(
 async function complete(deps: UploadDeps, arrived: ArrivedChunk, { file, mark }: Added): Promise<FileRow> {
   const { bucket } = arrived.arrival;
   if (file.completedAt !== null || file.chunksUploaded < file.chunksTotal) return file;
-  const { md5, sha256 } = await deps.digestsOf(arrived.where.project, file, mark);
+  const { project } = arrived.where;
+  // The last chunk may arrive several times concurrently.
+  const { md5, sha256 } = await deps.hashOnce(() => deps.reader.digestsOf(project, file), mark);
   return deps.db.work(arrived.by, async (unit) => {
     const current = await hold(deps, unit, arrived, mark);
     if (current === undefined) throw new Failure('storage_file_not_found');
@@ -156,14 +157,4 @@ async function complete(deps: UploadDeps, arrived: ArrivedChunk, { file, mark }:
     await keep(deps, unit, arrived, completed);
     return completed;
   });
-}
-
-/** Hashes a file once, even if its last chunk arrives several times concurrently. */
-export function sharedDigests(reader: ContentReader): UploadDeps['digestsOf'] {
-  const underWay = new Map<string, ReturnType<ContentReader['digestsOf']>>();
-  return (project, file, mark) => {
-    const begun = underWay.get(mark) ?? reader.digestsOf(project, file).finally(() => underWay.delete(mark));
-    underWay.set(mark, begun);
-    return begun;
-  };
 }

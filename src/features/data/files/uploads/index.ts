@@ -8,6 +8,7 @@ import type { DerivedKey } from '#src/platform/crypto/key-ring.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
+import { createSingleFlight } from '#src/platform/runtime/single-flight.js';
 import type { Bucket } from '../../buckets/index.js';
 import type { ContentWriter, WrittenPart } from '../content/writer.js';
 import type { BucketContext } from '../model/access.js';
@@ -29,7 +30,7 @@ import {
   requireSame,
   requireWhole,
 } from './arrival.js';
-import { addChunk, sharedDigests } from './chunks.js';
+import { addChunk } from './chunks.js';
 import { uploadFields } from './fields.js';
 import { insert, keep, newRow, store, type UploadDeps } from './rows.js';
 
@@ -45,10 +46,10 @@ const formBytes = 1_048_576;
 /** Receives files. The bytes are durable before a row refers to them. */
 export function createFileUploads(
   { db, random, sealing }: Pick<Runtime, 'db' | 'random' | 'sealing'>,
-  given: Omit<Deps, 'db' | 'random' | 'creatorKey' | 'digestsOf'>,
+  given: Omit<Deps, 'db' | 'random' | 'creatorKey' | 'hashOnce'>,
 ): Pick<Files, 'upload'> {
   const creatorKey = sealing.derive('upload-creators');
-  const deps: Deps = { ...given, db, random, creatorKey, digestsOf: sharedDigests(given.reader) };
+  const deps: Deps = { ...given, db, random, creatorKey, hashOnce: createSingleFlight() };
   return bind(deps, { upload });
 }
 

@@ -1,10 +1,10 @@
 import { Failure } from '#src/contract/errors.js';
-import type { Project } from '#src/contract/project.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { SingleFlight } from '#src/platform/runtime/single-flight.js';
 import type { Idempotency } from '../../../installation/index.js';
 import type { Bucket, Buckets } from '../../buckets/index.js';
-import type { ContentReader } from '../content/reader.js';
+import type { ContentReader, FileDigests } from '../content/reader.js';
 import type { WrittenPart } from '../content/writer.js';
 import { type BucketContext, creatingUser } from '../model/access.js';
 import type { FileRow, FileStatements } from '../model/store.js';
@@ -19,8 +19,8 @@ export interface UploadDeps {
   readonly isGone: IsGone;
   readonly idempotency: Idempotency;
   readonly reader: ContentReader;
-  /** The digests of a file, whose upload has the mark. */
-  readonly digestsOf: (project: Project, file: FileRow, mark: string) => ReturnType<ContentReader['digestsOf']>;
+  /** Hashes a file once for all concurrent callers. */
+  readonly hashOnce: SingleFlight<FileDigests>;
   /** Throws Failure `storage_bucket_not_found`. */
   readonly bucketIn: (reader: Reader, where: BucketContext) => Promise<Bucket>;
 }

@@ -4,6 +4,7 @@ import { auditContextOf } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
+import { createSingleFlight, type SingleFlight } from '#src/platform/runtime/single-flight.js';
 import type { BrowserCall } from '../../../external-logins/index.js';
 import type { Provider } from '../../../providers/index.js';
 import type { OwnCertificate } from '../protocol/index.js';
@@ -25,7 +26,9 @@ type OwnKeyStore = ReturnType<typeof createOwnKeyStore>;
 interface Deps extends Pick<Runtime, 'db' | 'clock' | 'sealing'> {
   readonly store: OwnKeyStore;
   readonly make: (name: string, nowMs: number) => Promise<OwnCertificate>;
-  readonly state: { readonly making: Map<string, Promise<OwnKeys>>; last: Promise<unknown> };
+  /** Creates the keys of a provider once for all concurrent callers. */
+  readonly makeOnce: SingleFlight<OwnKeys>;
+  readonly state: { last: Promise<unknown> };
 }
 
 const aadOf = (provider: string) => ({ column: sealedSamlKeys, row: provider });
@@ -43,8 +46,9 @@ export function createOwnKeys(
   { db, sql, clock, sealing }: Pick<Runtime, 'db' | 'sql' | 'clock' | 'sealing'>,
   make: Deps['make'],
 ): OwnKeysService {
-  const state = { making: new Map<string, Promise<OwnKeys>>(), last: Promise.resolve() };
-  const deps: Deps = { db, clock, sealing, store: createOwnKeyStore(sql), make, state };
+  const store = createOwnKeyStore(sql);
+  const state = { last: Promise.resolve() };
+  const deps: Deps = { db, clock, sealing, store, make, makeOnce: createSingleFlight(), state };
   return bind(deps, { find, get });
 }
 
@@ -61,14 +65,9 @@ async function find({ db, sealing, store }: Deps, project: Project, provider: st
 }
 
 async function get(deps: Deps, call: BrowserCall, provider: Provider): Promise<OwnKeys> {
-  const { making } = deps.state;
   const { project } = call;
   const found = await find(deps, project, provider.key);
-  if (found !== undefined) return found;
-  const name = `${project.id}/${provider.key}`;
-  const begun = making.get(name) ?? add(deps, call, provider).finally(() => making.delete(name));
-  making.set(name, begun);
-  return begun;
+  return found ?? deps.makeOnce(() => add(deps, call, provider), `${project.id}/${provider.key}`);
 }
 
 async function add(deps: Deps, call: BrowserCall, provider: Provider): Promise<OwnKeys> {
