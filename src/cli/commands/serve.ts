@@ -9,6 +9,7 @@ import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import { version } from '#src/platform/runtime/version.js';
 import { namingOwner } from '../installation/database-refusal.js';
 import { prepareDirectories } from '../installation/directories.js';
@@ -154,18 +155,15 @@ async function open(
 ): Promise<Appliance> {
   const until = performance.now() + waitSeconds * 1000;
   const appliance = await createAppliance(config, { tracingEnvironment });
-  for (;;) {
-    try {
-      await appliance.runtime.driver.ping();
-      return appliance;
-    } catch (error) {
-      if (!(error instanceof DatabaseError) || performance.now() > until) {
-        await appliance.close();
-        throw error;
-      }
-      await sleep(pollMs);
-    }
-  }
+  await retry(
+    () => appliance.runtime.driver.ping(),
+    async (error) => {
+      const isAwaited = error instanceof DatabaseError && performance.now() <= until;
+      await (isAwaited ? sleep(pollMs) : appliance.close());
+      return isAwaited;
+    },
+  );
+  return appliance;
 }
 
 /** Checks the database file, the schema and the master key. */

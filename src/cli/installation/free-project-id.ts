@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Projects } from '#src/features/index.js';
 import type { Reader } from '#src/platform/db/unit.js';
+import { retry } from '#src/platform/runtime/retry.js';
 
 /** Creates a project with a free id derived from its name. Tries the next id if another process was faster. */
 export async function withFreeId<T>(
@@ -9,11 +10,8 @@ export async function withFreeId<T>(
   create: (id: string) => Promise<T>,
 ): Promise<T> {
   const taken: readonly string[] = ['project_already_exists', 'project_id_taken'];
-  for (;;) {
-    try {
-      return await create(await projects.proposeId(reader, name));
-    } catch (error) {
-      if (!(error instanceof Failure && taken.includes(error.type))) throw error;
-    }
-  }
+  return retry(
+    async () => create(await projects.proposeId(reader, name)),
+    (error) => error instanceof Failure && taken.includes(error.type),
+  );
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { retry } from '../runtime/retry.js';
 import { DatabaseError } from './database-error.js';
 import { bulkInserts, type Connection, type Insert, type TransactionBody } from './driver.js';
 import type { Query } from './query.js';
@@ -141,17 +142,16 @@ export class Writer {
    * Begins a transaction, or rejects the unit at the head of the queue with the error. While another process holds the lock, all units stay
    * queued.
    */
-  async #begin(line: WaitingLine<Waiting>): Promise<boolean> {
-    while (line.length > 0) {
-      try {
-        await this.#connection.command('BEGIN IMMEDIATE');
-        return true;
-      } catch (error) {
-        if (error instanceof DatabaseError && error.kind === 'conflict') await sleep(busyPauseMs);
-        else line.shift()?.reject(error);
-      }
-    }
-    return false;
+  #begin(line: WaitingLine<Waiting>): Promise<boolean> {
+    const begin = async () => {
+      await this.#connection.command('BEGIN IMMEDIATE');
+      return true;
+    };
+    return retry(begin, async (error) => {
+      if (error instanceof DatabaseError && error.kind === 'conflict') await sleep(busyPauseMs);
+      else line.shift()?.reject(error);
+      return line.length > 0;
+    }).catch(() => false);
   }
 }
 

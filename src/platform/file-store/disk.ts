@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { bind } from '../runtime/bind.js';
 import { errorCode } from '../runtime/files.js';
+import { retry } from '../runtime/retry.js';
 import { whyUnreadable, whyUnwritable } from '../runtime/system-errors.js';
 import { requireKey } from './keys.js';
 import {
@@ -100,18 +101,15 @@ function pathOf({ root }: Root, key: string): string {
 }
 
 async function open0600(at: Root, path: string): Promise<FileHandle> {
-  for (let count = 1; ; count++) {
+  const openOnce = async () => {
     await requireSameRoot(at);
     await makeDirectory(dirname(path), at.owner);
     at.inode ??= await inodeOf(at.root);
-    try {
-      const file = await open(path, 'w', 0o600);
-      await ownedBy(at.owner, file);
-      return file;
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
-    }
-  }
+    const file = await open(path, 'w', 0o600);
+    await ownedBy(at.owner, file);
+    return file;
+  };
+  return retry(openOnce, (error, attempt) => errorCode(error) === 'ENOENT' && attempt < attempts);
 }
 
 /**
@@ -125,13 +123,12 @@ async function requireSameRoot(at: Root): Promise<void> {
 
 /** Removes empty directories, up to the root. */
 async function prune({ root }: Root, directory: string): Promise<void> {
-  for (let at = directory; at.length > root.length; at = dirname(at)) {
-    try {
-      await rmdir(at);
-    } catch (error) {
-      if (errorCode(error) !== 'ENOENT') return;
-    }
-  }
+  const removeEmpty = (path: string): Promise<boolean> =>
+    rmdir(path).then(
+      () => true,
+      (error) => errorCode(error) === 'ENOENT',
+    );
+  for (let at = directory; at.length > root.length && (await removeEmpty(at)); ) at = dirname(at);
 }
 
 async function read(at: Root, key: string, range?: ByteRange): Promise<Readable> {

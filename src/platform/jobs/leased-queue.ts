@@ -6,6 +6,7 @@ import { DatabaseError, failureOf } from '../db/database-error.js';
 import type { RowLease } from '../db/leased-rows.js';
 import { instantOf, millisecondsOf } from '../runtime/clock.js';
 import { createNotice, type Notice } from '../runtime/notice.js';
+import { retry } from '../runtime/retry.js';
 import { nameOf } from './worker.js';
 
 /** Slots that become free within this time are filled by one claim, which costs the same for one item and for many. */
@@ -103,17 +104,16 @@ async function run<I, O>(queue: Queue<I, O>, item: I, until: number, then: OnLea
 }
 
 async function record<I, O>(queue: Queue<I, O>, item: I, outcome: O, until: number): Promise<void> {
-  for (;;) {
-    try {
-      await queue.work.recordOutcome(item, outcome);
-      return;
-    } catch (error) {
+  await retry(
+    () => queue.work.recordOutcome(item, outcome),
+    async (error) => {
       const isAway = error instanceof DatabaseError && failureOf(error) !== undefined;
-      if (!isAway || performance.now() + recordPauseMs >= Math.min(until, queue.endsAt)) throw error;
+      if (!isAway || performance.now() + recordPauseMs >= Math.min(until, queue.endsAt)) return false;
       tell(queue, item, error);
-    }
-    await sleep(recordPauseMs);
-  }
+      await sleep(recordPauseMs);
+      return true;
+    },
+  );
 }
 
 function tell<I, O>({ work, notice }: Queue<I, O>, item: I, error: unknown): void {

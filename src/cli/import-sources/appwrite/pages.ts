@@ -1,3 +1,4 @@
+import { retry } from '#src/platform/runtime/retry.js';
 import { type ApiClient, ApiError, foreignAnswer, type Json } from './client.js';
 import { scopeOf } from './scopes.js';
 
@@ -40,29 +41,26 @@ export async function* pagesOf(
   let total = 0;
   /** Ids of the last page, newest first. A cursor that was deleted concurrently is replaced by the one before it. */
   let cursors: string[] = [];
-  for (;;) {
-    const [after] = cursors;
-    const cursor = after === undefined ? [] : [{ method: 'cursorAfter', values: [after] }];
-    let page: Json[];
+  const readPage = async () => {
     const asked = limit;
-    try {
-      const given = [...queries, { method: 'limit', values: [limit] }, ...cursor];
-      const { body, characters } = await client.get(path, given, { list: member });
-      page = (body[member] as unknown[]).map(recordOf);
-      if (characters > manyCharacters) limit = Math.max(1, Math.floor(limit / 2));
-      else if (characters < fewCharacters) limit = Math.min(longestLimit, limit * 2);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.type === 'general_cursor_not_found' && cursors.length > 1) {
-        cursors = cursors.slice(1);
-        continue;
-      }
-      const isTooLarge = ['general_query_limit_exceeded', 'general_answer_too_large'].includes(error.type);
-      if (!isTooLarge || limit === 1)
-        throw total > 0 || error.type === foreignAnswer ? new BrokenList(path, total, error.message) : error;
-      limit = Math.ceil(limit / 4);
-      continue;
-    }
+    const cursor = cursors.slice(0, 1).map((after) => ({ method: 'cursorAfter', values: [after] }));
+    const given = [...queries, { method: 'limit', values: [asked] }, ...cursor];
+    const { body, characters } = await client.get(path, given, { list: member });
+    if (characters > manyCharacters) limit = Math.max(1, Math.floor(asked / 2));
+    else if (characters < fewCharacters) limit = Math.min(longestLimit, asked * 2);
+    return { page: (body[member] as unknown[]).map(recordOf), asked };
+  };
+  const mayAskOtherwise = (error: unknown): boolean => {
+    if (!(error instanceof ApiError)) return false;
+    const isTooLarge = ['general_query_limit_exceeded', 'general_answer_too_large'].includes(error.type);
+    if (error.type === 'general_cursor_not_found' && cursors.length > 1) cursors = cursors.slice(1);
+    else if (isTooLarge && limit > 1) limit = Math.ceil(limit / 4);
+    else if (total > 0 || error.type === foreignAnswer) throw new BrokenList(path, total, error.message);
+    else return false;
+    return true;
+  };
+  for (;;) {
+    const { page, asked } = await retry(readPage, mayAskOtherwise);
     const ids = page.flatMap((one) => (problemOf(one) === undefined ? [String(one.$id)] : []));
     if (ids.some((id) => cursors.includes(id)))
       throw new BrokenList(path, total, 'The source sends the same entries again for the next page.');

@@ -4,6 +4,7 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import { linkTable } from '#src/platform/db/link-tables.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { type Fragment, join } from '#src/platform/list-query/index.js';
+import { retry } from '#src/platform/runtime/retry.js';
 import { type Collection, isToOne, otherSide, type Relation } from '../../databases/index.js';
 import type { CollectionContext, Collections } from '../access/collections.js';
 import type { RelatedFilter, RelatedFilters } from '../query/parse.js';
@@ -73,18 +74,19 @@ export function createRelatedFilters(sql: Sql, collections: Collections): WithRe
         if (loaded !== undefined) collections.forget({ ...where, collectionId: loaded.collection.id });
       known.clear();
     };
-    for (let isFresh = false; ; )
-      try {
-        return parse(filters);
-      } catch (error) {
-        if (error instanceof NotLoaded) known.set(error.relation.related.number, await load(where, error.relation));
-        else if (!(error instanceof Failure) || known.size === 0 || isFresh) throw error;
-        else {
-          // A cached collection may lack a new attribute.
-          isFresh = true;
-          forgetAll();
-        }
+    let isFresh = false;
+    const amend = async (error: unknown): Promise<boolean> => {
+      if (error instanceof NotLoaded) {
+        known.set(error.relation.related.number, await load(where, error.relation));
+        return true;
       }
+      if (!(error instanceof Failure) || known.size === 0 || isFresh) return false;
+      // A cached collection may lack a new attribute.
+      isFresh = true;
+      forgetAll();
+      return true;
+    };
+    return retry(async () => parse(filters), amend);
   };
 }
 
