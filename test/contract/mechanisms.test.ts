@@ -1,0 +1,169 @@
+// Mechanisms that src has once: leases of rows, retries, shared runs and batches. Another implementation breaks a rule unless it stands in
+// the exceptions with its reason; an exception that is no longer needed fails the test.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import ts from 'typescript';
+import { root } from '../harness/checkout.js';
+
+interface Mechanism {
+  /** The module that implements it. */
+  readonly home: string;
+  readonly isIn: (text: string) => boolean;
+  readonly planted: readonly string[];
+  readonly permitted: readonly string[];
+  readonly exceptions: Readonly<Record<string, string>>;
+}
+
+const hasMatch =
+  (...patterns: readonly RegExp[]) =>
+  (text: string): boolean =>
+    patterns.some((pattern) => pattern.test(text));
+
+/** True if a node or one inside it fulfils a condition; functions inside it are left out if `own` is set. */
+function some(node: ts.Node, isWanted: (node: ts.Node) => boolean, own = false): boolean {
+  return (
+    ts.forEachChild(node, (inner) => {
+      if (own && ts.isFunctionLike(inner)) return false;
+      return isWanted(inner) || some(inner, isWanted, own);
+    }) ?? false
+  );
+}
+
+/**
+ * True if an error does not end the loop. A loop over given items handles the error of one item, so it counts only if it waits before it goes
+ * on, or leaves with the first result.
+ */
+function isRetryLoop(loop: ts.Node): boolean {
+  if (!ts.isIterationStatement(loop, false)) return false;
+  const isOverItems = ts.isForOfStatement(loop) || ts.isForInStatement(loop);
+  const isPause = (node: ts.Node) => ts.isCallExpression(node) && /sleep|setTimeout/.test(node.expression.getText());
+  const leaves = (node: ts.Node) =>
+    ts.isReturnStatement(node) && node.expression !== undefined && some(node, ts.isAwaitExpression);
+  const isAttempt = (node: ts.Node): boolean => {
+    if (!ts.isTryStatement(node) || node.catchClause === undefined) return false;
+    return !isOverItems || some(node.catchClause, isPause, true) || some(node.tryBlock, leaves, true);
+  };
+  return some(loop.statement, isAttempt, true) || isAttempt(loop.statement);
+}
+
+const hasRetryLoop = (text: string): boolean =>
+  some(ts.createSourceFile('module.ts', text, ts.ScriptTarget.Latest, true), isRetryLoop);
+
+const mechanisms: Readonly<Record<string, Mechanism>> = {
+  'leases of rows': {
+    home: 'platform/db/leased-rows.ts',
+    // An end of a claim as a column, in SQL and in the description of a table, and the number of a claim.
+    isIn: hasMatch(
+      /\b(?:lease|leased|claim|claimed|lock|locked|reserved|held)_(?:until|expiry|expires(?:_at)?)\b/,
+      /\b(?:lease|leased|claim|claimed|lock|locked|reserved|held)(?:Until|Expiry|Expires(?:At)?): (?:nullable\()?(?:instant|epoch)\b/,
+      /\bfence \+ 1\b/,
+    ),
+    planted: [
+      "where('lease_until', '<=', now)",
+      'update({ locked_until: until })',
+      'set claim_expires_at = ?',
+      'leaseUntil: nullable(instant),',
+      'claimedUntil: epoch,',
+      "fence: knex.raw('fence + 1')",
+    ],
+    permitted: [
+      'const { leaseUntil } = row;',
+      'readonly leaseUntil: Instant | null;',
+      'leaseUntil: null,',
+      '...leaseColumns,',
+      'isFree(now)',
+      "where('expires_at', '<', now)",
+    ],
+    exceptions: {
+      'features/installation/idempotency/store.ts':
+        'a claim and the insertion of its row are one statement, and its columns are those of the schema',
+    },
+  },
+  retries: {
+    home: 'platform/runtime/retry.ts',
+    isIn: hasRetryLoop,
+    planted: [
+      'for (;;) { try { return await act(); } catch { await sleep(1); } }',
+      'for (let n = 0; n < 3; n++) try { await act(); break; } catch (error) { if (n === 2) throw error; }',
+      'while (true) { const a = 1; try { act(); } catch (error) { if (!isConflict(error)) throw error; } }',
+      'do { try { done = await act(); } catch { n += 1; } } while (!done);',
+      'for (const pause of pauses) { try { await act(); } catch { await sleep(pause); } }',
+      'for (const url of urls) { try { return await ask(url); } catch {} }',
+      'const a = async () => { for (;;) { if (b) { try { await act(); } catch {} } } };',
+    ],
+    permitted: [
+      'for (const one of all) { try { await act(one); } catch (error) { failed.push(error); } }',
+      'for (;;) { try { await act(); } finally { end(); } }',
+      'for (;;) { later(async () => { try { await act(); } catch {} }); }',
+      'try { for (;;) await act(); } catch {}',
+      'return retry(act, isConflict);',
+    ],
+    exceptions: {},
+  },
+  'shared runs': {
+    home: 'platform/runtime/single-flight.ts',
+    // A promise that is kept until it is settled, in a variable or by key.
+    isIn: hasMatch(
+      /\?\?=?[^;]*\.finally\(/,
+      /\bMap<[^<>;]*(?:, |\()Promise</,
+      /(\w+)\??: Promise<[^;=]*\| undefined;[\s\S]*\b\1 \?\?=/,
+    ),
+    planted: [
+      'const a = running.get(key) ?? make().finally(() => running.delete(key));',
+      'this.#running ??= this.#make()\n  .finally(() => {\n    this.#running = undefined;\n  });',
+      'const running = new Map<string, Promise<Key>>();',
+      'let running: Promise<void> | undefined;\nconst a = () => {\n  running ??= make();\n};',
+      '#running: Promise<void> | undefined;\na() { this.#running ??= this.#make(); }',
+    ],
+    permitted: [
+      'return share(() => make(), key);',
+      'await act().finally(() => end());',
+      'const a = b ?? c;\nawait act().finally(() => end());',
+      'readonly running: Set<Promise<void>>;',
+      'let running: Promise<void> | undefined;\nrunning = make();',
+    ],
+    exceptions: {
+      'platform/runtime/lazy.ts': 'keeps its result for ever',
+      'platform/db/sqlite-writer.ts':
+        'is reset in the step that finds its queue empty, or a later unit would not be run',
+      'features/installation/jobs/executor.ts': 'another run of a job is refused, not shared',
+    },
+  },
+  batches: {
+    home: 'platform/db/batch.ts',
+    // Calls that wait together for a later turn of the event loop, each with the functions that settle its promise.
+    isIn: (text) =>
+      /\b(?:setImmediate|queueMicrotask|nextTick)\(/.test(text) && /\.push\(\{[^}]*\bresolve\b/.test(text),
+    planted: [
+      'queue.push({ item, resolve, reject });\nsetImmediate(start);',
+      'this.#waiting.push({ item, reject, resolve });\nqueueMicrotask(() => this.#start());',
+      'process.nextTick(start);\nqueue.push({\n  item,\n  resolve,\n});',
+    ],
+    permitted: [
+      'return createBatcher(run, { max: 100, atOnce: 2 });',
+      'setImmediate(() => resolve());',
+      'queue.push({ item, resolve, reject });\nstart();',
+    ],
+    exceptions: {
+      'platform/db/shared-read.ts':
+        'reads of callers that are gone leave the queue, and all of them when a statement is slow',
+    },
+  },
+};
+
+const texts = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .sort()
+  .map((path) => ({ path, text: readFileSync(join(root, 'src', path), 'utf8') }));
+
+for (const [name, { home, isIn, planted, permitted, exceptions }] of Object.entries(mechanisms)) {
+  test(`${name} have one implementation`, () => {
+    for (const text of planted) assert.ok(isIn(text), text);
+    for (const text of permitted) assert.ok(!isIn(text), text);
+    const found = texts.filter(({ text }) => isIn(text)).map(({ path }) => path);
+    assert.deepEqual(found, [home, ...Object.keys(exceptions)].sort());
+    for (const [path, reason] of Object.entries(exceptions)) assert.ok(reason.length > 10, `${path} has no reason`);
+  });
+}
