@@ -1,158 +1,21 @@
 import type { RequestProblem } from './request-problems.js';
 import './problems.js';
 import type { z } from 'zod';
-import {
-  type Actor,
-  type Guest,
-  hasScope,
-  type Operator,
-  type Scope,
-  type ServerKey,
-  type User,
-  type WireActor,
-} from './actor.js';
+import { type Actor, type Guest, hasScope, type Operator, type ServerKey, type User, type WireActor } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import { asMeant, valueAt } from './as-meant.js';
 import type { Asset } from './asset.js';
 import type { Browser, HtmlPage, Redirect } from './browser.js';
+import type { Declaration, DeclaredAccess, DeclaredReply, Image } from './declaration.js';
 import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
 import type { FileContent } from './file-content.js';
 import type { CarryOutOnce, IdempotentRequest } from './idempotency.js';
-import type { LimitName } from './limits.js';
 import type { LoginSwitch, Project } from './project.js';
 import type { RawJson } from './raw-json.js';
 import type { Reading } from './reading.js';
 import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
-
-/**
- * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, an asset of a page, a file,
- * or a redirect of the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
- */
-export type Reply<S extends z.ZodType = z.ZodType> =
-  | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
-  | { readonly kind: 'empty' }
-  | { readonly kind: 'text'; readonly contentType: string }
-  | { readonly kind: 'page'; readonly otherwise?: S }
-  | { readonly kind: 'image' }
-  | { readonly kind: 'asset' }
-  | { readonly kind: 'file' }
-  | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
-
-/** A JSON reply of this shape; the handler returns the input of the schema. */
-export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
-/** A JSON reply of this shape that the handler returns as text already, as `RawJson`. */
-export const rawJson = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema, raw: true }) as const;
-/** A reply without a body (204). */
-export const empty = { kind: 'empty' } as const;
-/** A text reply; the handler returns the text. */
-export const textReply = (contentType: string) => ({ kind: 'text', contentType }) as const;
-/** A page for people; the handler returns an `HtmlPage`. */
-export const page = { kind: 'page' } as const;
-/** A page for people, or JSON of this shape for programs, depending on `request.prefersPage()`. */
-export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
-/** An image; the handler returns an `Image`. */
-export const image = { kind: 'image' } as const;
-/** A script, style or font of a page; the handler returns an `Asset`. */
-export const asset = { kind: 'asset' } as const;
-/** The bytes of a file; the handler returns `FileContent`. */
-export const file = { kind: 'file' } as const;
-/** A redirect; the handler returns a `Redirect`. */
-export const redirect = { kind: 'redirect' } as const;
-/** A redirect, or JSON of this shape with this status if there is no page to redirect to. */
-export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
-  ({ kind: 'redirect', otherwise: { status, schema } }) as const;
-
-/** An image with its media type. */
-export interface Image {
-  readonly type: string;
-  readonly content: Buffer;
-}
-
-type ActorKind = WireActor['kind'];
-
-/**
- * The public description of an operation. The route, validation, handler type, OpenAPI entry, metrics label, rate-limit bucket and cookies
- * are derived from it.
- */
-export interface Declaration {
-  /** `feature.verb`; the label of metrics, logs and limits. */
-  readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below the base, `:name` for parameters. */
-  readonly path: string;
-  /** Further paths with the same meaning. */
-  readonly aliases?: readonly string[];
-  readonly summary: string;
-  /** The first segment of the OpenAPI tag list. */
-  readonly tag: string;
-  /**
-   * False for operations of the installation, which need no project header. `path` if path or query contain the project and any caller may
-   * read. `callback` if path or query contain it and another site sends a browser back, so origin and credentials are ignored.
-   */
-  readonly project?: false | 'path' | 'callback';
-  /** For operations without a project: pages of every platform may read the response. */
-  readonly readableByPlatforms?: true;
-  /** Served at the root too, not only below `/v1`. */
-  readonly atRoot?: true;
-  /** Kinds of actor that may call it. */
-  readonly auth: readonly ActorKind[];
-  /** Sessions without their second factor may call it too. */
-  readonly pending?: true;
-  /** False refuses users who authenticate with a JWT. */
-  readonly jwt?: false;
-  /** The login method of the operation. If a project has switched it off, only server keys may call the operation. */
-  readonly login?: LoginSwitch;
-  /** The scopes that a server key needs. */
-  readonly scopes?: readonly Scope[];
-  readonly limit: LimitName | 'none';
-  /** The operation always calls `request.charge` with the number of calls that its content makes. */
-  readonly charges?: true;
-  readonly params?: z.ZodObject;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
-  /** The body is a form (`application/x-www-form-urlencoded`), not JSON. */
-  readonly form?: true;
-  /** The body is a form with a file (`multipart/form-data`), which the handler reads with `request.upload`; `body` describes its fields. */
-  readonly upload?: true;
-  /** Largest accepted body in bytes, or the setting of the installation; by default the limit of routes without documents. */
-  readonly bodyBytes?: number | 'setting';
-  readonly status: number;
-  readonly reply: Reply;
-  /**
-   * The size limit of a reply with a list: the memory budget of the request, or the largest number of entries and their largest size.
-   * Required for every operation that replies with a list.
-   */
-  readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
-  /** True if a request with an `Idempotency-Key` runs once and its duplicates get the same response; false refuses such requests. */
-  readonly idempotent?: boolean;
-  /** A media type of the JSON reply besides `application/json`, for clients that prefer it. */
-  readonly mediaType?: string;
-  /** Supports `If-Match`: nothing is changed if the resource has another entity tag. */
-  readonly conditional?: true;
-  /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */
-  readonly streams?: true;
-  /** The handler may return an `HtmlPage` instead of the JSON reply, for a browser that opens the address. */
-  readonly orPage?: true;
-  /** The handler of a page may return a `Redirect` instead (302). */
-  readonly orRedirect?: true;
-  /** JSON replies of other statuses that are not the error envelope. */
-  readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
-  /** Errors beyond those implied by auth, limit and validation. */
-  readonly errors: readonly ErrorType[];
-  /** The ids of operations that it executes for the caller; it may return their errors. */
-  readonly carriesOut?: readonly string[];
-  /** Cache lifetime of the response in seconds; not cached if absent. */
-  readonly cacheSeconds?: number;
-  /** Effect of the response on the session cookie; an operation that `renews` may return `WithSession`. */
-  readonly session?: 'opens' | 'closes' | 'renews';
-}
-
-/** Declares a table of operations, keeping their exact types. */
-export function declare<const T extends Record<string, Declaration>>(table: T): T {
-  return table;
-}
 
 /** The remaining time of a request to wait for the database, for all its units of work. */
 export interface Waits {
@@ -198,50 +61,54 @@ export interface RequestFacts {
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
-type ActorOf<K extends ActorKind> =
+type InputOf<D extends Declaration> = NonNullable<D['input']>;
+type ActorOf<K extends WireActor['kind']> =
   | (K extends 'guest' ? Guest : never)
   | (K extends 'user' ? User : never)
   | (K extends 'key' ? ServerKey : never);
 
 /** A validated call, the argument of its handler. */
 export interface Call<D extends Declaration = Declaration> {
-  readonly project: D extends { readonly project: false } ? undefined : Project;
-  readonly actor: ActorOf<D['auth'][number]>;
-  readonly params: Parsed<D['params']>;
-  readonly query: Parsed<D['query']>;
-  readonly body: D extends { readonly upload: true } ? undefined : Parsed<D['body']>;
+  readonly project: D['access'] extends { readonly project: false } ? undefined : Project;
+  readonly actor: ActorOf<D['access']['auth'][number]>;
+  readonly params: Parsed<InputOf<D>['params']>;
+  readonly query: Parsed<InputOf<D>['query']>;
+  readonly body: InputOf<D> extends { readonly upload: true } ? undefined : Parsed<InputOf<D>['body']>;
   readonly request: RequestFacts;
 }
 
-type OrPage<D> = D extends { readonly orPage: true } ? HtmlPage : never;
+type OrPage<R> = R extends { readonly orPage: true } ? HtmlPage : never;
+
+/** The result of a handler of this operation. */
+export type HandlerResult<D extends Declaration> = ResultOf<D['reply']>;
 
 /** The result of a handler for a declared reply. */
-export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly raw: true }
-  ? RawJson | (D extends { readonly streams: true } ? EventStream : never) | OrPage<D>
-  : D['reply'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
+type ResultOf<R extends DeclaredReply> = R['shape'] extends { readonly raw: true }
+  ? RawJson | (R extends { readonly streams: true } ? EventStream : never) | OrPage<R>
+  : R['shape'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
     ?
         | z.input<S>
-        | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
-        | (D extends { readonly streams: true } ? EventStream : never)
-    : D['reply'] extends { readonly kind: 'text' }
+        | (R extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
+        | (R extends { readonly streams: true } ? EventStream : never)
+    : R['shape'] extends { readonly kind: 'text' }
       ? string
-      : D['reply'] extends { readonly kind: 'page'; readonly otherwise: infer S extends z.ZodType }
+      : R['shape'] extends { readonly kind: 'page'; readonly otherwise: infer S extends z.ZodType }
         ? HtmlPage | z.input<S>
-        : D['reply'] extends { readonly kind: 'page' }
-          ? HtmlPage | (D extends { readonly orRedirect: true } ? Redirect : never)
-          : D['reply'] extends { readonly kind: 'image' }
+        : R['shape'] extends { readonly kind: 'page' }
+          ? HtmlPage | (R extends { readonly orRedirect: true } ? Redirect : never)
+          : R['shape'] extends { readonly kind: 'image' }
             ? Image
-            : D['reply'] extends { readonly kind: 'asset' }
+            : R['shape'] extends { readonly kind: 'asset' }
               ? Asset
-              : D['reply'] extends { readonly kind: 'file' }
+              : R['shape'] extends { readonly kind: 'file' }
                 ? FileContent
-                : D['reply'] extends {
+                : R['shape'] extends {
                       readonly kind: 'redirect';
                       readonly otherwise: { readonly schema: infer S extends z.ZodType };
                     }
                   ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
-                  : D['reply'] extends { readonly kind: 'redirect' }
-                    ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+                  : R['shape'] extends { readonly kind: 'redirect' }
+                    ? Redirect | OrPage<R> | (R extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
                     : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
                       void;
 
@@ -284,15 +151,15 @@ export interface RawCall {
 
 /** Authorises and validates a call, then runs its handler: the only way into the domain. Throws Failure. */
 export async function invoke(operation: Operation, call: RawCall): Promise<unknown> {
-  const { declaration } = operation;
-  authorise(declaration, call.actor);
-  if (declaration.login !== undefined) requireLogin(call, declaration.login);
+  const { access, input = {} } = operation.declaration;
+  authorise(access, call.actor);
+  if (access.login !== undefined) requireLogin(call, access.login);
   const valid = {
     project: call.project,
     actor: call.actor,
-    params: declaration.params ? parse(declaration.params, call.params) : undefined,
-    query: declaration.query ? parse(declaration.query, call.query) : undefined,
-    body: declaration.body && !declaration.upload ? parse(declaration.body, call.body ?? {}) : undefined,
+    params: input.params ? parse(input.params, call.params) : undefined,
+    query: input.query ? parse(input.query, call.query) : undefined,
+    body: input.body && !input.upload ? parse(input.body, call.body ?? {}) : undefined,
     request: call.request,
   };
   // Narrowed by authorise and parse above, in a way the compiler cannot follow through a list of operations.
@@ -305,13 +172,13 @@ export function requireLogin({ project, actor }: Pick<RawCall, 'project' | 'acto
 }
 
 /** The actor of a call to this operation: a session without its second factor counts as a guest if guests are allowed. */
-export function actingOn(declaration: Declaration, actor: WireActor): WireActor {
-  const isLacking = actor.kind === 'user' && actor.session.pending && declaration.pending !== true;
-  return isLacking && declaration.auth.includes('guest') ? { kind: 'guest' } : actor;
+export function actingOn({ access }: Declaration, actor: WireActor): WireActor {
+  const isLacking = actor.kind === 'user' && actor.session.pending && access.pending !== true;
+  return isLacking && access.auth.includes('guest') ? { kind: 'guest' } : actor;
 }
 
 /** Message for a kind of actor that the operation refuses, with the expected credential. */
-function insteadOf(actor: WireActor, { auth }: Declaration): string {
+function insteadOf(actor: WireActor, { auth }: DeclaredAccess): string {
   if (!auth.includes('user')) return auth.includes('key') ? 'This operation is for server keys.' : noCredential;
   if (actor.kind === 'key') return 'This operation is for users. Send the session or JWT of a user, and no server key.';
   if (actor.kind === 'guest' && actor.endedSession) return sessionInvalid;
@@ -321,19 +188,19 @@ function insteadOf(actor: WireActor, { auth }: Declaration): string {
 const noCredential = 'This operation takes no session, JWT or server key. Send none.';
 
 /** Throws unless this actor may call the operation. */
-function authorise(declaration: Declaration, actor: Actor | Operator): void {
+function authorise(access: DeclaredAccess, actor: Actor | Operator): void {
   if (actor.kind === 'operator') return;
-  if (!declaration.auth.includes(actor.kind))
-    throw new Failure('general_unauthorized_scope', { message: insteadOf(actor, declaration) });
-  if (actor.kind === 'user' && actor.session.pending && declaration.pending !== true)
+  if (!access.auth.includes(actor.kind))
+    throw new Failure('general_unauthorized_scope', { message: insteadOf(actor, access) });
+  if (actor.kind === 'user' && actor.session.pending && access.pending !== true)
     throw new Failure('user_more_factors_required');
-  if (actor.kind === 'user' && actor.via === 'jwt' && declaration.jwt === false) {
+  if (actor.kind === 'user' && actor.via === 'jwt' && access.jwt === false) {
     throw new Failure('general_unauthorized_scope', {
       message: 'A caller known by a JWT is not authorised for this operation. Use the session itself.',
     });
   }
   if (actor.kind !== 'key') return;
-  const missing = (declaration.scopes ?? []).filter((scope) => !hasScope(actor, scope));
+  const missing = (access.scopes ?? []).filter((scope) => !hasScope(actor, scope));
   if (missing.length > 0) {
     throw new Failure('general_unauthorized_scope', {
       message: `The server key lacks these scopes: ${missing.join(', ')}.`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { HtmlPage } from '#src/contract/browser.js';
-import { declare, implement, type Operation, type RequestFacts, rawJson } from '#src/contract/operation.js';
+import { declare, rawJson } from '#src/contract/declaration.js';
+import { implement, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { lazy } from '#src/platform/runtime/lazy.js';
@@ -17,22 +18,22 @@ const response = z
 const responses = z.union([response, z.array(response)]);
 const common = {
   tag: 'graphql',
-  auth: ['guest', 'user', 'key'],
-  limit: 'data',
-  charges: true,
-  bodyBytes: 'setting',
-  status: 200,
-  reply: rawJson(responses),
-  bound: 'room',
-  alsoReplies: { 400: responses },
-  mediaType: 'application/graphql-response+json',
-  errors: [
-    'graphql_no_query',
-    'graphql_too_many_queries',
-    'graphql_limit_exceeded',
-    'graphql_method_unsupported',
-    'general_argument_invalid',
-  ],
+  access: { auth: ['guest', 'user', 'key'] },
+  limits: { calls: 'data', charges: true, bodyBytes: 'setting' },
+  reply: {
+    status: 200,
+    shape: rawJson(responses),
+    bound: 'room',
+    mediaType: 'application/graphql-response+json',
+    alsoReplies: { 400: responses },
+    errors: [
+      'graphql_no_query',
+      'graphql_too_many_queries',
+      'graphql_limit_exceeded',
+      'graphql_method_unsupported',
+      'general_argument_invalid',
+    ],
+  },
 } as const;
 const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
 
@@ -43,8 +44,8 @@ const graphqlApi = declare({
     method: 'POST',
     path: '/graphql',
     summary: 'Executes GraphQL.',
-    body,
     idempotent: false,
+    input: { body },
   },
   mutation: {
     ...common,
@@ -52,8 +53,8 @@ const graphqlApi = declare({
     method: 'POST',
     path: '/graphql/mutation',
     summary: 'Executes GraphQL; the path SDKs use for mutations.',
-    body,
     idempotent: false,
+    input: { body },
   },
   get: {
     ...common,
@@ -62,14 +63,15 @@ const graphqlApi = declare({
     path: '/graphql',
     summary:
       'Executes a GraphQL query. A browser that opens the address without one gets a page to run it on, for projects with `api.reference`.',
-    orPage: true,
-    errors: [...common.errors, 'general_route_not_found'],
-    query: z.object({
-      query: z.string().optional(),
-      operationName: z.string().optional(),
-      variables: z.string().optional(),
-      extensions: z.string().optional(),
-    }),
+    input: {
+      query: z.object({
+        query: z.string().optional(),
+        operationName: z.string().optional(),
+        variables: z.string().optional(),
+        extensions: z.string().optional(),
+      }),
+    },
+    reply: { ...common.reply, orPage: true, errors: [...common.reply.errors, 'general_route_not_found'] },
   },
 });
 

@@ -1,5 +1,6 @@
+import type { Declaration } from '#src/contract/declaration.js';
 import { queryBounds } from '#src/contract/limits.js';
-import { type Declaration, type HandlerResult, invoke, type Operation, type RawCall } from '#src/contract/operation.js';
+import { type HandlerResult, invoke, type Operation, type RawCall } from '#src/contract/operation.js';
 import { databasesApi } from '#src/features/data/databases/index.js';
 import { type DocumentPage, documentValuesApi, type StoredDocument } from '#src/features/data/documents/index.js';
 import { printJson } from '#src/platform/text/json.js';

@@ -74,7 +74,8 @@ async function bySecret({ sessions, limit }: Deps, context: RequestContext, proj
 
 async function resolveProject(deps: Deps, context: RequestContext): Promise<Project> {
   const { ctx, params, operation } = context;
-  const isInAddress = operation?.declaration.project === 'path' || operation?.declaration.project === 'callback';
+  const { project } = operation?.declaration.access ?? {};
+  const isInAddress = project === 'path' || project === 'callback';
   const inQuery = firstParameter(ctx.querystring, 'project');
   const inHeader = header(deps, context, 'project');
   // For URLs registered with third parties, the project in the path or query wins; a header is only the fallback.
@@ -134,12 +135,12 @@ async function identify(deps: Deps, context: RequestContext, project: Project, p
   if (jwt !== undefined) return tokens.authenticate(project, jwt);
   if (key !== undefined) return serverKeys.authenticate(project, key);
   if (session === undefined) return guest;
-  const { form, reply, auth } = context.operation?.declaration ?? {};
+  const { input, reply, access } = context.operation?.declaration ?? {};
   // A page with `orRedirect` only shows the caller's account; no other site can read or frame it.
-  if (via === 'cookie' && context.operation?.declaration.orRedirect !== true) {
-    const isOpened = form === true || reply?.kind === 'redirect';
+  if (via === 'cookie' && reply?.orRedirect !== true) {
+    const isOpened = input?.form === true || reply?.shape.kind === 'redirect';
     if (!isOpened) origins.requireOwn(context, header(deps, context, 'project') !== undefined);
-    else if (!(form ? origins.isOwnForm(context) : origins.isOwnNavigation(context))) return guest;
+    else if (!(input?.form ? origins.isOwnForm(context) : origins.isOwnNavigation(context))) return guest;
   }
   try {
     const user = await sessions.authenticate(project, session, via);
@@ -147,7 +148,7 @@ async function identify(deps: Deps, context: RequestContext, project: Project, p
     return user ?? guestOfEndedSession;
   } catch (error) {
     // Scripts cannot delete the session cookie of a blocked user. Without this, no other user could log in from that browser.
-    if (auth?.includes('guest') && error instanceof Failure && error.type === 'user_blocked') return guest;
+    if (access?.auth.includes('guest') && error instanceof Failure && error.type === 'user_blocked') return guest;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { declare, implement, json, type Operation } from '#src/contract/operation.js';
+import { declare, json, serverKeys } from '#src/contract/declaration.js';
+import { implement, type Operation } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 
 /** The Appwrite version that the wire is compatible with. Tools check it before they continue. */
@@ -16,11 +17,9 @@ const status = z
 const ofKey = {
   tag: 'operations',
   method: 'GET',
-  auth: ['key'],
-  scopes: ['health.read'],
-  limit: 'data',
-  status: 200,
-  errors: ['general_unavailable'],
+  access: serverKeys('health.read'),
+  limits: { calls: 'data' },
+  reply: { status: 200, errors: ['general_unavailable'] },
 } as const;
 
 const healthApi = declare({
@@ -29,35 +28,36 @@ const healthApi = declare({
     id: 'health.version',
     path: '/health/version',
     summary: 'The version of Appwrite that the service is compatible with.',
-    auth: ['guest', 'user', 'key'],
-    scopes: [],
-    limit: 'none',
-    project: false,
-    readableByPlatforms: true,
-    reply: json(z.object({ version: z.string() }).meta({ id: 'HealthVersion' })),
-    errors: [],
+    access: { project: false, readableByPlatforms: true, auth: ['guest', 'user', 'key'], scopes: [] },
+    limits: { calls: 'none' },
+    reply: { status: 200, shape: json(z.object({ version: z.string() }).meta({ id: 'HealthVersion' })), errors: [] },
   },
   server: {
     ...ofKey,
     id: 'health.get',
     path: '/health',
     summary: 'The server answers.',
-    reply: json(status),
-    errors: [],
+    reply: { status: 200, shape: json(status), errors: [] },
   },
   database: {
     ...ofKey,
     id: 'health.getDB',
     path: '/health/db',
     summary: 'The database answers.',
-    reply: json(z.object({ total: z.int(), statuses: z.array(status) }).meta({ id: 'HealthStatusList' })),
+    reply: {
+      ...ofKey.reply,
+      shape: json(z.object({ total: z.int(), statuses: z.array(status) }).meta({ id: 'HealthStatusList' })),
+    },
   },
   time: {
     ...ofKey,
     id: 'health.getTime',
     path: '/health/time',
     summary: 'The clocks of the database and of the server, in seconds since 1970.',
-    reply: json(z.object({ remoteTime: z.int(), localTime: z.int(), diff: z.int() }).meta({ id: 'HealthTime' })),
+    reply: {
+      ...ofKey.reply,
+      shape: json(z.object({ remoteTime: z.int(), localTime: z.int(), diff: z.int() }).meta({ id: 'HealthTime' })),
+    },
   },
 });
 

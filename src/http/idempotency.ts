@@ -36,17 +36,16 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>): RunO
         const { params, query, body, request } = call;
         const { id: projectId = '', dataKey = '' } = context.project ?? {};
         const known = [params, query, body, request.ifMatch ?? null];
-        const { id, status } = declaration;
         const keyed = {
           projectId,
           caller: `${caller.kind}:${caller.id}`,
-          operation: operation.sameAs ?? id,
+          operation: operation.sameAs ?? declaration.id,
           key,
           dataKey,
-          status,
+          status: declaration.reply.status,
         };
         const by = auditContextOf(call);
-        if (declaration.upload)
+        if (declaration.input?.upload)
           return operation.handle({
             ...call,
             request: {

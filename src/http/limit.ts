@@ -56,7 +56,7 @@ export function createRequestLimit(
 }
 
 function consume(deps: Deps, context: RequestContext): Promise<void> | undefined {
-  const { limit: name = 'none', charges } = context.operation?.declaration ?? {};
+  const { calls: name = 'none', charges } = context.operation?.declaration.limits ?? {};
   if (!deps.config.rateLimit || name === 'none') return undefined;
   const shipped: LimitClass = limitClasses[name];
   if (context.actor?.kind !== 'key' && shipped.user === undefined) return requireInDatabase(deps, context, name);

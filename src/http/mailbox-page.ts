@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type Browser, type HtmlPage, Redirect } from '#src/contract/browser.js';
+import { declare, page, redirect } from '#src/contract/declaration.js';
 import { Failure } from '#src/contract/errors.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, implement, type Operation, page, type RequestFacts, redirect } from '#src/contract/operation.js';
+import { implement, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import { type Features, mailboxSeconds } from '#src/features/index.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
@@ -13,11 +14,9 @@ const token = z.string().max(256).default('');
 const shown = {
   tag: 'operations',
   method: 'GET',
-  project: false,
-  auth: ['guest'],
-  limit: 'operations',
-  status: 200,
-  reply: page,
+  access: { project: false, auth: ['guest'] },
+  limits: { calls: 'operations' },
+  reply: { status: 200, shape: page },
 } as const;
 const params = z.object({ mailId: z.string().max(36) });
 
@@ -27,8 +26,8 @@ const mailboxApi = declare({
     id: 'operations.mailbox',
     path: '/mailbox',
     summary: 'The page with the messages that were kept, while no mail server is set.',
-    query: z.object({ token }),
-    errors: ['general_route_not_found'],
+    input: { query: z.object({ token }) },
+    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
   open: {
     id: 'operations.openMailbox',
@@ -36,31 +35,26 @@ const mailboxApi = declare({
     method: 'POST',
     path: '/mailbox',
     summary: 'Opens the mailbox in a browser by the link of `svc mail open`.',
-    project: false,
-    auth: ['guest'],
-    limit: 'operations',
-    form: true,
-    bodyBytes: bodySizes.account,
-    body: z.object({ token }),
-    status: 302,
-    reply: redirect,
-    errors: ['general_route_not_found', 'user_invalid_token'],
+    access: { project: false, auth: ['guest'] },
+    limits: { calls: 'operations', bodyBytes: bodySizes.account },
+    input: { body: z.object({ token }), form: true },
+    reply: { status: 302, shape: redirect, errors: ['general_route_not_found', 'user_invalid_token'] },
   },
   show: {
     ...shown,
     id: 'operations.mail',
     path: '/mailbox/:mailId',
     summary: 'The page with one message.',
-    params,
-    errors: ['general_route_not_found'],
+    input: { params },
+    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
   html: {
     ...shown,
     id: 'operations.mailHtml',
     path: '/mailbox/:mailId/html',
     summary: 'The HTML of a message, for the frame of its page.',
-    params,
-    errors: ['general_route_not_found'],
+    input: { params },
+    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration, DeclaredReply } from '#src/contract/declaration.js';
 import { headerRefs } from './openapi-errors.js';
 
 type Json = Record<string, unknown>;
@@ -22,16 +22,16 @@ const fileResponses = {
 
 /** The responses of an operation that has succeeded. */
 export function responsesOf(declaration: Declaration, schemas: Json): Json {
-  const { reply, status } = declaration;
+  const { shape, status, orPage, orRedirect } = declaration.reply;
   const redirect = { headers: { ...headerRefs, ...locationHeader } };
   return {
     [status]: {
       description: declaration.summary,
-      ...(reply.kind === 'redirect' ? redirect : { headers: headerRefs }),
-      ...contentOf(declaration, schemas),
+      ...(shape.kind === 'redirect' ? redirect : { headers: headerRefs }),
+      ...contentOf(declaration.reply, schemas),
     },
-    ...(reply.kind === 'file' ? fileResponses : {}),
-    ...(reply.kind === 'redirect' && declaration.orPage === true
+    ...(shape.kind === 'file' ? fileResponses : {}),
+    ...(shape.kind === 'redirect' && orPage === true
       ? {
           200: {
             description: 'A page instead',
@@ -40,13 +40,13 @@ export function responsesOf(declaration: Declaration, schemas: Json): Json {
           },
         }
       : {}),
-    ...(declaration.orRedirect ? { 302: { description: 'Leads to another page', ...redirect } } : {}),
-    ...(reply.kind === 'redirect' && reply.otherwise !== undefined
+    ...(orRedirect ? { 302: { description: 'Leads to another page', ...redirect } } : {}),
+    ...(shape.kind === 'redirect' && shape.otherwise !== undefined
       ? {
-          [reply.otherwise.status]: {
+          [shape.otherwise.status]: {
             description: 'Where the caller has named no page to lead to',
             headers: headerRefs,
-            content: { 'application/json': { schema: convert(reply.otherwise.schema, 'output', schemas) } },
+            content: { 'application/json': { schema: convert(shape.otherwise.schema, 'output', schemas) } },
           },
         }
       : {}),
@@ -54,7 +54,7 @@ export function responsesOf(declaration: Declaration, schemas: Json): Json {
 }
 
 /** The content of a successful response. */
-function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: Json): Json {
+function contentOf({ shape, streams, orPage, mediaType }: DeclaredReply, schemas: Json): Json {
   const asText = { schema: { type: 'string' } };
   const asJson = (schema: z.ZodType) =>
     Object.fromEntries(
@@ -63,19 +63,19 @@ function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: 
         { schema: convert(schema, 'output', schemas) },
       ]),
     );
-  switch (reply.kind) {
+  switch (shape.kind) {
     case 'json':
       return {
         content: {
-          ...asJson(reply.schema),
+          ...asJson(shape.schema),
           ...(streams ? { 'text/event-stream': asText } : {}),
           ...(orPage ? { 'text/html': asText } : {}),
         },
       };
     case 'page':
-      return { content: { 'text/html': asText, ...(reply.otherwise ? asJson(reply.otherwise) : {}) } };
+      return { content: { 'text/html': asText, ...(shape.otherwise ? asJson(shape.otherwise) : {}) } };
     case 'text':
-      return { content: { [reply.contentType.split(';')[0] ?? '']: asText } };
+      return { content: { [shape.contentType.split(';')[0] ?? '']: asText } };
     case 'image':
       return { content: { 'image/*': binary } };
     case 'asset':

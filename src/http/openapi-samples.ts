@@ -1,4 +1,4 @@
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 import { type Sdk, type SdkMethod, sdkMethodOf } from './sdk-methods.js';
 
 type Json = Record<string, unknown>;
@@ -97,7 +97,7 @@ function sourceOf(
   ].join('\n');
 }
 
-function credentialOf({ auth }: Declaration): string {
+function credentialOf({ access: { auth } }: Declaration): string {
   if (auth.includes('key')) return "\n  .setKey('<SERVER_KEY>')";
   return auth.includes('user') && !auth.includes('guest') ? "\n  .setSession('<SESSION_SECRET>')" : '';
 }

@@ -1,4 +1,4 @@
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 
 /** The tags of the description, in the order of the API reference. */
 const tags = [

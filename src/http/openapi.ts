@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { Declaration } from '#src/contract/declaration.js';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import { subscribableEvents } from '#src/contract/events.js';
 import { credentialHeaders } from '#src/contract/headers.js';
-import type { Declaration, Operation } from '#src/contract/operation.js';
+import type { Operation } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { type Collection, eventShape } from '#src/features/index.js';
@@ -34,7 +35,7 @@ export function describeApi(
   const byId = new Map(operations.map(({ declaration }) => [declaration.id, declaration]));
   for (const { declaration: given } of operations) {
     const carriedOut = (given.carriesOut ?? []).map((id) => requireKnown(byId.get(id), id));
-    const declaration = { ...given, errors: [given, ...carriedOut].flatMap(errorsOf) };
+    const declaration = { ...given, reply: { ...given.reply, errors: [given, ...carriedOut].flatMap(errorsOf) } };
     for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
       const at = paths[key] ?? {};
@@ -142,18 +143,18 @@ function titleOf(project: Project | undefined): string {
 }
 
 /** Errors implied by the declaration of an operation. */
-function impliedErrors(declaration: Declaration): ErrorType[] {
+function impliedErrors({ method, access, input, reply, conditional, idempotent }: Declaration): ErrorType[] {
   return [
     'general_unknown',
     'general_unavailable',
     'general_host_unknown',
     'general_query_timeout',
-    ...('queries' in (declaration.query?.shape ?? {}) ? (['general_query_limit_exceeded'] as const) : []),
+    ...('queries' in (input?.query?.shape ?? {}) ? (['general_query_limit_exceeded'] as const) : []),
     // Any request may have a malformed head.
     'general_argument_invalid',
     'general_headers_too_large',
-    ...(declaration.project === false ? [] : (['project_not_found'] as const)),
-    ...(declaration.project !== undefined
+    ...(access.project === false ? [] : (['project_not_found'] as const)),
+    ...(access.project !== undefined
       ? []
       : ([
           'general_unauthorized_scope',
@@ -164,16 +165,16 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
           'user_jwt_and_cookie_set',
           'user_jwt_invalid',
         ] as const)),
-    ...(declaration.auth.includes('user') && !declaration.auth.includes('guest')
+    ...(access.auth.includes('user') && !access.auth.includes('guest')
       ? (['user_more_factors_required'] as const)
       : []),
-    ...(declaration.conditional ? (['general_precondition_failed'] as const) : []),
-    ...(declaration.idempotent
+    ...(conditional ? (['general_precondition_failed'] as const) : []),
+    ...(idempotent
       ? (['general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'] as const)
       : []),
-    ...(declaration.bound === 'room' ? (['general_answer_too_large'] as const) : []),
+    ...(reply.bound === 'room' ? (['general_answer_too_large'] as const) : []),
     'general_rate_limit_exceeded',
-    ...(declaration.method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
+    ...(method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
   ];
 }
 
@@ -183,24 +184,24 @@ function requireKnown(declaration: Declaration | undefined, id: string): Declara
 }
 
 /** Errors of an operation itself, also if another operation executes it. */
-function errorsOf({ errors, login, session }: Declaration): ErrorType[] {
+function errorsOf({ access, reply }: Declaration): ErrorType[] {
   return [
-    ...errors,
-    ...(login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
-    ...(session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
+    ...reply.errors,
+    ...(access.login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
+    ...(reply.session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
   ];
 }
 
 function describe(declaration: Declaration, path: string, schemas: Json, errorResponses: ErrorResponses): Json {
-  const { body } = declaration;
+  const { access, limits, input: { body } = {} } = declaration;
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
   return {
     operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
     summary: declaration.summary,
     tags: [tagOf(declaration)],
-    ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
-    'x-rate-limit-class': declaration.limit,
+    ...(access.scopes ? { 'x-scopes': access.scopes } : {}),
+    'x-rate-limit-class': limits.calls,
     security: securityOf(declaration),
     parameters: parametersOf(declaration, schemas),
     ...(body
@@ -219,30 +220,31 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
 
 /** The error responses of an operation, by their status. */
 function errorsOfEach(declaration: Declaration, schemas: Json, errorResponses: ErrorResponses): Json {
+  const { input, reply } = declaration;
   const statuses = new Map<number, ErrorType[]>();
-  for (const type of [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort())
+  for (const type of [...new Set([...impliedErrors(declaration), ...reply.errors])].sort())
     statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
   return Object.fromEntries(
     [...statuses].map(([code, types]) => {
-      const also = declaration.alsoReplies?.[code];
+      const also = reply.alsoReplies?.[code];
       const described = {
         json: also && convert(also, 'output', schemas),
-        mediaType: declaration.mediaType,
+        mediaType: reply.mediaType,
         // A refused form is answered with its page.
-        isPage: declaration.reply.kind === 'page' || declaration.form === true || declaration.orPage === true,
+        isPage: reply.shape.kind === 'page' || input?.form === true || reply.orPage === true,
       };
       return [code, errorResponses.refer(code, types, described)];
     }),
   );
 }
 
-function bodyTypeOf({ form, upload }: Declaration): string {
+function bodyTypeOf({ input: { form, upload } = {} }: Declaration): string {
   if (upload) return 'multipart/form-data';
   return form ? formType : 'application/json';
 }
 
 /** Adds the file of an upload to the fields of the form. */
-function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
+function bodyShapeOf({ input: { upload } = {} }: Declaration, shape: Json): Json {
   if (!upload) return shape;
   const { properties, required } = shape as { properties?: Json; required?: string[] };
   const file = { type: 'string', format: 'binary' };
@@ -250,14 +252,14 @@ function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
 }
 
 /** The combinations of credentials that an operation accepts. */
-function securityOf({ project, auth, jwt }: Declaration): Json[] {
+function securityOf({ access: { project, auth, jwt } }: Declaration): Json[] {
   if (project !== undefined) return [{}];
   const sets = { guest: [{}], user: [{ session: [] }, ...(jwt === false ? [] : [{ jwt: [] }])], key: [{ key: [] }] };
   return auth.flatMap((kind) => sets[kind].map((set) => ({ project: [], ...set })));
 }
 
 function parametersOf(declaration: Declaration, schemas: Json): Json[] {
-  const { params, query } = declaration;
+  const { input: { params, query } = {} } = declaration;
   return [
     ...urlParameters('path', params, schemas),
     ...urlParameters('query', query, schemas),

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
+import type { Declaration } from '#src/contract/declaration.js';
 import { FileContent } from '#src/contract/file-content.js';
 import { forwardedUserAgent } from '#src/contract/headers.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { type Declaration, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
+import { invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Upload } from '#src/contract/upload.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Authentication } from './authenticate.js';
@@ -54,7 +55,7 @@ export function createOperationMiddleware(
     config,
     answers,
     bodyRoom: createBodyRoom(),
-    queryReaders: new Map(operations.map((operation) => [operation, createQueryReader(operation.declaration.query)])),
+    queryReaders: new Map(operations.map((one) => [one, createQueryReader(one.declaration.input?.query)])),
     locale: createLocaleReader(config.headerAliases),
     uploadOf: createUploadReader(config.headerAliases),
   };
@@ -65,9 +66,10 @@ async function runOperation(deps: Deps, context: RequestContext): Promise<void> 
   const { operation } = context;
   if (operation === undefined) return;
   const { declaration } = operation;
+  const { method, input } = declaration;
   await admit(deps, context, declaration);
-  const share = declaration.method === 'GET' || declaration.upload ? undefined : deps.bodyRoom(context.ip);
-  const bounds = { maxBytes: bodyBytes(deps, declaration), form: declaration.form === true };
+  const share = method === 'GET' || input?.upload ? undefined : deps.bodyRoom(context.ip);
+  const bounds = { maxBytes: bodyBytes(deps, declaration), form: input?.form === true };
   try {
     const body = share && (await readBody(context.req, bounds, share));
     const result = await invoke(deps.once(context, operation), {
@@ -88,13 +90,14 @@ async function runOperation(deps: Deps, context: RequestContext): Promise<void> 
 /** Resolves the project and the caller, and counts the call. Throws Failure if the origin, the credentials or a limit refuse it. */
 async function admit(deps: Deps, context: RequestContext, declaration: Declaration): Promise<void> {
   const { authentication, limit, origins } = deps;
-  if (declaration.project === 'callback') return admitCallback(deps, context);
-  if (declaration.project !== undefined) limit.requireOperation(context);
-  if (declaration.project === 'path') origins.admitAnybody(context);
-  if (declaration.project !== false) context.project = await authentication.project(context);
-  else if (declaration.readableByPlatforms) await origins.admitWithoutProject(context);
-  if (declaration.project !== undefined || context.project === undefined) return;
-  if (declaration.reply.kind === 'redirect') origins.leadErrors(context, context.project);
+  const { project, readableByPlatforms } = declaration.access;
+  if (project === 'callback') return admitCallback(deps, context);
+  if (project !== undefined) limit.requireOperation(context);
+  if (project === 'path') origins.admitAnybody(context);
+  if (project !== false) context.project = await authentication.project(context);
+  else if (readableByPlatforms) await origins.admitWithoutProject(context);
+  if (project !== undefined || context.project === undefined) return;
+  if (declaration.reply.shape.kind === 'redirect') origins.leadErrors(context, context.project);
   origins.admit(context);
   origins.requireForSession(context, declaration);
   await authentication.actor(context, context.project);
@@ -111,7 +114,7 @@ async function admitCallback({ authentication, cookies, limit }: Deps, context: 
   await limit.consume(context);
 }
 
-function bodyBytes({ config }: Deps, { bodyBytes: declared }: Declaration): number {
+function bodyBytes({ config }: Deps, { limits: { bodyBytes: declared } }: Declaration): number {
   if (declared === undefined) return Math.min(bodySizes.account, config.bodyMaxBytes);
   return declared === 'setting' ? config.bodyMaxBytes : declared;
 }
@@ -139,7 +142,7 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
     mediaType: preferredType(context, declaration),
     eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,
     ifMatch: context.req.headers['if-match'],
-    upload: declaration.upload ? uploadOf(context.req, () => reading.account) : undefined,
+    upload: declaration.input?.upload ? uploadOf(context.req, () => reading.account) : undefined,
     answer: room,
     browser: {
       leadErrorsTo: (page) => {
@@ -158,7 +161,7 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
 }
 
 /** The declared media type if the caller prefers it to `application/json`. */
-function preferredType({ req }: RequestContext, { mediaType }: Declaration): string | undefined {
+function preferredType({ req }: RequestContext, { reply: { mediaType } }: Declaration): string | undefined {
   if (mediaType === undefined) return undefined;
   const types = ['application/json', mediaType];
   // Clients may send a charset parameter, which only matches a type with the same parameter.

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { hasScope } from '#src/contract/actor.js';
+import { declare, json, rawJson, textReply } from '#src/contract/declaration.js';
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
-import { declare, implement, json, type Operation, rawJson, textReply } from '#src/contract/operation.js';
+import { implement, type Operation } from '#src/contract/operation.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import type { Features } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -11,11 +12,9 @@ import { createApiText } from './openapi.js';
 const common = {
   tag: 'operations',
   method: 'GET',
-  auth: ['guest', 'user', 'key'],
-  limit: 'none',
   atRoot: true,
-  status: 200,
-  errors: [],
+  access: { auth: ['guest', 'user', 'key'] },
+  limits: { calls: 'none' },
 } as const;
 
 const opsApi = declare({
@@ -24,8 +23,8 @@ const opsApi = declare({
     id: 'operations.health',
     path: '/healthz',
     summary: 'Liveness: the process answers.',
-    project: false,
-    reply: json(z.object({ status: z.literal('ok') })),
+    access: { ...common.access, project: false },
+    reply: { status: 200, shape: json(z.object({ status: z.literal('ok') })), errors: [] },
   },
   ready: {
     ...common,
@@ -33,19 +32,22 @@ const opsApi = declare({
     path: '/readyz',
     summary:
       'Readiness: the database answers and the server is not going down. Readers are served while `writable` is false.',
-    project: false,
-    reply: json(
-      z.object({ status: z.literal('ok'), checks: z.object({ database: z.literal('ok'), writable: z.boolean() }) }),
-    ),
-    errors: ['general_unavailable'],
+    access: { ...common.access, project: false },
+    reply: {
+      status: 200,
+      shape: json(
+        z.object({ status: z.literal('ok'), checks: z.object({ database: z.literal('ok'), writable: z.boolean() }) }),
+      ),
+      errors: ['general_unavailable'],
+    },
   },
   metrics: {
     ...common,
     id: 'operations.metrics',
     path: '/metrics',
     summary: 'Measurements in the Prometheus exposition format.',
-    project: false,
-    reply: textReply('text/plain; version=0.0.4; charset=utf-8'),
+    access: { ...common.access, project: false },
+    reply: { status: 200, shape: textReply('text/plain; version=0.0.4; charset=utf-8'), errors: [] },
   },
   openapi: {
     ...common,
@@ -53,18 +55,16 @@ const opsApi = declare({
     path: '/openapi.json',
     summary:
       'This description, for the project of the request. A server key with `collections.read` gets its collections with their own types too.',
-    limit: 'data',
-    bound: 'room',
-    reply: rawJson(z.record(z.string(), z.unknown())),
+    limits: { calls: 'data' },
+    reply: { status: 200, shape: rawJson(z.record(z.string(), z.unknown())), bound: 'room', errors: [] },
   },
   ping: {
     ...common,
     id: 'operations.ping',
     path: '/ping',
     summary: 'Answers Pong!',
-    project: false,
-    readableByPlatforms: true,
-    reply: textReply('text/plain; charset=utf-8'),
+    access: { ...common.access, project: false, readableByPlatforms: true },
+    reply: { status: 200, shape: textReply('text/plain; charset=utf-8'), errors: [] },
   },
 });
 

@@ -1,6 +1,6 @@
+import type { Declaration } from '#src/contract/declaration.js';
 import { Failure } from '#src/contract/errors.js';
 import { corsRequestHeaders, corsResponseHeaders } from '#src/contract/headers.js';
-import type { Declaration } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { isBelow } from '#src/contract/web-address.js';
 import type { Projects } from '#src/features/index.js';
@@ -155,9 +155,9 @@ function isOwnNavigation({ projects, base }: Deps, { req, project }: RequestCont
   return project !== undefined && page !== undefined && projects.allowsOrigin(project, page.origin);
 }
 
-function requireForSession({ req, allowedOrigin }: RequestContext, { session, form }: Declaration): void {
+function requireForSession({ req, allowedOrigin }: RequestContext, { input, reply }: Declaration): void {
   // A foreign form does not send the cookie, but the response could still clear it.
-  if (session === undefined || (session === 'closes' && form !== true)) return;
+  if (reply.session === undefined || (reply.session === 'closes' && input?.form !== true)) return;
   if (allowedOrigin !== undefined) return;
   if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site')
     throw new Failure('general_unknown_origin');
@@ -183,6 +183,6 @@ function requireOwn(context: RequestContext, projectInHeader: boolean): void {
       message: 'With a session cookie the project must be named in a header.',
     });
   // A foreign form cannot send the project header, so the media type does not matter.
-  if (context.operation?.declaration.upload) return;
+  if (context.operation?.declaration.input?.upload) return;
   if (hasBody(ctx.req) && !isJson(ctx.get('Content-Type'))) throw new Failure('general_media_type_unsupported');
 }

@@ -1,20 +1,15 @@
 import { z } from 'zod';
 import type { HtmlPage } from '#src/contract/browser.js';
+import { asset, declare, page } from '#src/contract/declaration.js';
 import { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
-import { asset, declare, implement, type Operation, page, type RequestFacts } from '#src/contract/operation.js';
+import { implement, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { isReferenceOn, type Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createViewerFiles } from './viewer-files.js';
 
-const common = {
-  tag: 'operations',
-  method: 'GET',
-  project: false,
-  auth: ['guest'],
-  status: 200,
-} as const;
+const common = { tag: 'operations', method: 'GET', access: { project: false, auth: ['guest'] } } as const;
 
 const referenceApi = declare({
   reference: {
@@ -22,21 +17,18 @@ const referenceApi = declare({
     id: 'operations.reference',
     path: '/docs',
     summary: 'The page that shows this description, for projects with `api.reference`.',
-    limit: 'none',
-    query: z.object({ project: z.string().max(36).default('') }),
-    reply: page,
-    errors: ['project_not_found', 'general_route_not_found'],
+    limits: { calls: 'none' },
+    input: { query: z.object({ project: z.string().max(36).default('') }) },
+    reply: { status: 200, shape: page, errors: ['project_not_found', 'general_route_not_found'] },
   },
   asset: {
     ...common,
     id: 'operations.referenceAsset',
     path: '/docs/assets/:name',
     summary: 'A script, style or font of the pages for developers.',
-    limit: 'operations',
-    params: z.object({ name: z.string().max(100) }),
-    cacheSeconds: 31_536_000,
-    reply: asset,
-    errors: ['general_route_not_found'],
+    limits: { calls: 'operations' },
+    input: { params: z.object({ name: z.string().max(100) }) },
+    reply: { status: 200, shape: asset, cacheSeconds: 31_536_000, errors: ['general_route_not_found'] },
   },
 });
 

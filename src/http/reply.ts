@@ -1,8 +1,8 @@
 import type { Asset } from '#src/contract/asset.js';
 import { type HtmlPage, Redirect } from '#src/contract/browser.js';
+import type { Declaration, Image } from '#src/contract/declaration.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Declaration, Image } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
@@ -27,7 +27,7 @@ export function createReplyWriter(
   const sessionHeaderNames = sessionHeaders(config.headerAliases);
   const projectHeaders = credentialHeaders(config.headerAliases).project;
   /** Lets caches store the response. If a header selects the project, the response varies by it. */
-  const allowCaching = ({ response }: RequestContext, { project }: Declaration, seconds: number) => {
+  const allowCaching = ({ response }: RequestContext, { access: { project } }: Declaration, seconds: number) => {
     response.set('Cache-Control', `public, max-age=${seconds}`);
     if (project === undefined) response.vary(...projectHeaders);
   };
@@ -58,17 +58,17 @@ export function createReplyWriter(
     write: (context, declaration, result) => {
       const { ctx, project } = context;
       const value = result instanceof WithSession ? shown(context, result.answer) : result;
-      ctx.status = declaration.status;
-      if (project !== undefined && declaration.session === 'opens')
+      const { status, session, cacheSeconds } = declaration.reply;
+      ctx.status = status;
+      if (project !== undefined && session === 'opens')
         openSession(context, project, value as { secret: string; expire: string });
       if (project !== undefined && result instanceof WithSession) renewSession(context, project, result.session);
-      if (project !== undefined && declaration.session === 'closes' && endsOwnSession(context))
-        cookies.close(context, project);
+      if (project !== undefined && session === 'closes' && endsOwnSession(context)) cookies.close(context, project);
       if (value instanceof EventStream) {
         context.stream = value;
         return;
       }
-      if (declaration.cacheSeconds !== undefined) allowCaching(context, declaration, declaration.cacheSeconds);
+      if (cacheSeconds !== undefined) allowCaching(context, declaration, cacheSeconds);
       writeBody(context, declaration, value);
     },
   };
@@ -76,14 +76,15 @@ export function createReplyWriter(
 
 /** Writes the body as declared. The types of `implement` guarantee that the handler returns it. */
 function writeBody({ ctx, response }: RequestContext, { reply, method }: Declaration, value: unknown): void {
-  switch (reply.kind) {
+  const { shape } = reply;
+  switch (shape.kind) {
     case 'empty':
       // Appwrite's Python SDK fails if this header is missing, and would parse a body declared as JSON.
       response.set('Content-Type', 'text/plain; charset=utf-8');
       response.body = [];
       break;
     case 'text':
-      response.set('Content-Type', reply.contentType);
+      response.set('Content-Type', shape.contentType);
       response.body = [String(value)];
       break;
     case 'page':
@@ -113,11 +114,11 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
         writePage(response, value);
         break;
       }
-      ctx.status = reply.otherwise?.status ?? ctx.status;
+      ctx.status = shape.otherwise?.status ?? ctx.status;
       writeJson(response, value);
       break;
     case 'json': {
-      if (reply.raw !== true) {
+      if (shape.raw !== true) {
         writeJson(response, value);
         break;
       }

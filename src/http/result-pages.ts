@@ -25,13 +25,13 @@ export function createResultPages({ config, random }: Pick<Runtime, 'config' | '
   const { baseUrl } = config;
   const pageOf = (name: 'failed' | 'done', context: RequestContext): URL | undefined => {
     const { project, operation, successPage } = context;
-    if (project === undefined || operation?.declaration.reply.kind !== 'redirect') return undefined;
+    if (project === undefined || operation?.declaration.reply.shape.kind !== 'redirect') return undefined;
     if (!asksForPage(context)) return undefined;
     return addressBelow(baseUrl, `auth/${name}`, { project: project.id, success: successPage?.href ?? '' });
   };
   return {
     unshown: (context, failure) => {
-      if (context.operation?.declaration.reply.kind !== 'page' || !asksForPage(context)) return undefined;
+      if (context.operation?.declaration.reply.shape.kind !== 'page' || !asksForPage(context)) return undefined;
       return unshownPage(failure, random.bytes(16).toString('base64url'), isOnLocalhost(baseUrl));
     },
     failed: (context) => pageOf('failed', context),

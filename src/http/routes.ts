@@ -1,5 +1,6 @@
 import Router from '@koa/router';
-import type { Declaration, Operation } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
+import type { Operation } from '#src/contract/operation.js';
 import { basePath } from './paths.js';
 import type { AppContext } from './request-context.js';
 

@@ -1,4 +1,4 @@
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 
 /** An SDK by its platform. */
 export type Sdk = 'web' | 'node';
@@ -121,7 +121,7 @@ const absent: ReadonlySet<string> = new Set([
 const lacking: Readonly<Record<string, Sdk>> = { 'account.createOAuth2Session': 'node', 'account.listLogs': 'web' };
 
 /** The method of the SDKs that calls this operation; undefined if there is none. */
-export function sdkMethodOf({ id, auth }: Pick<Declaration, 'id' | 'auth'>): SdkMethod | undefined {
+export function sdkMethodOf({ id, access: { auth } }: Pick<Declaration, 'id' | 'access'>): SdkMethod | undefined {
   const [area = '', verb = ''] = id.split('.');
   const service = services[area];
   if (service === undefined || absent.has(id)) return undefined;

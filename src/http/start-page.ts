@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { HtmlPage } from '#src/contract/browser.js';
+import { declare, pageOr } from '#src/contract/declaration.js';
 import { Failure } from '#src/contract/errors.js';
-import { declare, implement, type Operation, pageOr } from '#src/contract/operation.js';
+import { implement, type Operation } from '#src/contract/operation.js';
 import { isReferenceOn, type Projects } from '#src/features/index.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -15,19 +16,20 @@ const startApi = declare({
     path: '/',
     atRoot: true,
     summary: 'Says that the service runs, as a page or as JSON.',
-    project: false,
-    auth: ['guest'],
-    limit: 'none',
-    status: 200,
-    reply: pageOr(
-      z.object({
-        name: z.literal('svc'),
-        version: z.string(),
-        endpoint: z.string().meta({ description: 'The address that clients are configured with' }),
-        hasProject: z.boolean(),
-      }),
-    ),
-    errors: ['general_route_not_found'],
+    access: { project: false, auth: ['guest'] },
+    limits: { calls: 'none' },
+    reply: {
+      status: 200,
+      shape: pageOr(
+        z.object({
+          name: z.literal('svc'),
+          version: z.string(),
+          endpoint: z.string().meta({ description: 'The address that clients are configured with' }),
+          hasProject: z.boolean(),
+        }),
+      ),
+      errors: ['general_route_not_found'],
+    },
   },
 });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Declaration } from '#src/contract/declaration.js';
 import { type ErrorType, errorCatalog, Failure } from '#src/contract/errors.js';
-import type { Call, Declaration, Operation, Reply } from '#src/contract/operation.js';
+import type { Call, Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { tableTerms } from '#src/contract/terms.js';
 
@@ -59,8 +60,9 @@ export function tablesOperations(operations: readonly Operation[]): Operation[] 
 /** Returns a schema with the new names of its members. */
 type Renaming = (schema: z.ZodType) => z.ZodType;
 
-function inOldNames({ params, body }: Declaration, call: Call): Call {
-  return { ...call, params: withOldNames(params, call.params), body: withOldNames(body, call.body) } as Call;
+function inOldNames({ input }: Declaration, call: Call): Call {
+  const { params, body } = call;
+  return { ...call, params: withOldNames(input?.params, params), body: withOldNames(input?.body, body) } as Call;
 }
 
 async function inNewNames<T>(act: () => T | Promise<T>): Promise<T> {
@@ -72,19 +74,26 @@ async function inNewNames<T>(act: () => T | Promise<T>): Promise<T> {
 }
 
 function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaration {
-  const { id, path, aliases, tag: _, summary, params, body, reply, errors, ...rest } = declaration;
+  const { id, path, aliases, summary, input = {}, reply } = declaration;
+  const { shape } = reply;
   const renamedPath = (one: string) => one.replace('/databases', '/tablesdb').replace(/(?<=[/:])\w+/g, renamed);
   return {
-    ...rest,
+    ...declaration,
     id: reworded(id),
     path: renamedPath(path),
     ...(aliases === undefined ? {} : { aliases: aliases.map(renamedPath) }),
     tag: 'tablesdb',
     summary: reworded(summary, inSummaries),
-    ...(params === undefined ? {} : { params: schemaOf(params) as z.ZodObject }),
-    ...(body === undefined ? {} : { body: schemaOf(body) }),
-    reply: (reply.kind === 'json' ? { ...reply, schema: schemaOf(reply.schema) } : reply) as Reply,
-    errors: errors.map(errorOf),
+    input: {
+      ...input,
+      ...(input.params && { params: schemaOf(input.params) as z.ZodObject }),
+      ...(input.body && { body: schemaOf(input.body) }),
+    },
+    reply: {
+      ...reply,
+      shape: shape.kind === 'json' ? { ...shape, schema: schemaOf(shape.schema) } : shape,
+      errors: reply.errors.map(errorOf),
+    },
   };
 }
 

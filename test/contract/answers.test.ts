@@ -22,10 +22,11 @@ function isList(schema: z.ZodType): boolean {
 }
 
 test('every list names its bound, and none is larger than an answer may be', () => {
-  const lists = declarations.filter(({ reply }) => reply.kind === 'json' && isList(reply.schema));
+  const lists = declarations.filter(({ reply: { shape } }) => shape.kind === 'json' && isList(shape.schema));
   assert.ok(lists.length > 15);
-  const silent = lists.filter(({ bound }) => bound === undefined).map(({ id }) => id);
+  const silent = lists.filter(({ reply: { bound } }) => bound === undefined).map(({ id }) => id);
   assert.deepEqual(silent, []);
-  for (const { id, bound } of declarations)
-    if (typeof bound === 'object') assert.ok(bound.entries * bound.bytes <= runtime.config.answerMaxBytes, id);
+  for (const { id, reply } of declarations)
+    if (typeof reply.bound === 'object')
+      assert.ok(reply.bound.entries * reply.bound.bytes <= runtime.config.answerMaxBytes, id);
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import * as limits from '#src/contract/limits.js';
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
+import { bodySizes, limitClasses } from '#src/contract/limits.js';
 import { createApp } from '#src/http/app.js';
 import { upload } from '../files/setup.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
@@ -48,21 +48,24 @@ test('what server keys may call asks for a scope, but for what guests may call j
     ...['operations.keys', 'operations.metrics', 'operations.openapi', 'operations.ping', 'operations.ready'],
     ...['projects.discovery', 'projects.keys'],
   ];
-  const withoutScopes = declarations.filter(({ auth, scopes = [] }) => auth.includes('key') && scopes.length === 0);
+  const withoutScopes = declarations.filter(
+    ({ access: { auth, scopes = [] } }) => auth.includes('key') && scopes.length === 0,
+  );
   assert.deepEqual(named(withoutScopes), open.sort());
 });
 
 test('a change asks for a scope that writes, a read for one that reads', () => {
-  for (const { id, method, reply, scopes = [] } of declarations) {
+  for (const { id, method, reply, access } of declarations) {
+    const { scopes = [] } = access;
     const kinds = new Set(scopes.map((scope) => scope.split('.')[1]));
     if (scopes.length > 0)
-      assert.ok(kinds.has(method === 'GET' && reply.kind !== 'redirect' ? 'read' : 'write'), `${id}: ${scopes}`);
+      assert.ok(kinds.has(method === 'GET' && reply.shape.kind !== 'redirect' ? 'read' : 'write'), `${id}: ${scopes}`);
   }
 });
 
 /** Operations whose answer is a session, and that anybody but a server key may call. */
 const opening = declarations.filter(
-  ({ reply, method, auth }) =>
+  ({ reply: { shape: reply }, method, access: { auth } }) =>
     method !== 'GET' &&
     reply.kind === 'json' &&
     auth.some((kind) => kind !== 'key') &&
@@ -74,7 +77,9 @@ const opening = declarations.filter(
 test('what answers with a session says so', () => {
   assert.ok(opening.length > 5, 'operations that answer with a session');
   // Extending a session opens none.
-  const others = opening.filter(({ session, id }) => session === undefined && id !== 'account.updateSession');
+  const others = opening.filter(
+    ({ reply: { session }, id }) => session === undefined && id !== 'account.updateSession',
+  );
   assert.deepEqual(named(others), []);
 });
 
@@ -82,10 +87,10 @@ test('what opens a session refuses a foreign page, with a body and without', asy
   const guest = createClient(target);
   const { client } = await aLoggedInUser(target);
   const opens = declarations.filter(
-    ({ session, auth }) => session === 'opens' || (session === 'renews' && auth.includes('guest')),
+    ({ reply, access }) => reply.session === 'opens' || (reply.session === 'renews' && access.auth.includes('guest')),
   );
-  for (const { id, method, path, auth } of opens) {
-    const caller = auth.includes('guest') ? guest : client;
+  for (const { id, method, path, access } of opens) {
+    const caller = access.auth.includes('guest') ? guest : client;
     const at = path.replace(/:\w+/g, 'some-id');
     for (const headers of [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }])
       for (const body of [{}, undefined]) {
@@ -100,7 +105,7 @@ test('what opens a session refuses a foreign page, with a body and without', asy
 });
 
 test('every operation is counted, except those without an owner', () => {
-  const free = declarations.filter(({ limit }) => limit === 'none');
+  const free = declarations.filter(({ limits: { calls } }) => calls === 'none');
   const known = [
     ...[
       'health.version',
@@ -123,14 +128,14 @@ test('every operation is counted, except those without an owner', () => {
     ...['pages.secondFactor', 'pages.signIn', 'pages.signUp', 'pages.verified', 'pages.verify'],
   ];
   assert.deepEqual(named(free), known.sort());
-  for (const { id, limit } of declarations) assert.ok(limit === 'none' || limit in limits.limitClasses, id);
+  for (const { id, limits } of declarations) assert.ok(limits.calls === 'none' || limits.calls in limitClasses, id);
 });
 
 test('bodies have a size from the table, or follow the setting if they hold documents', () => {
-  const sizes: readonly number[] = Object.values(limits.bodySizes);
-  for (const { id, tag, bodyBytes } of declarations)
-    if (bodyBytes === 'setting') assert.ok(['databases', 'tablesdb', 'graphql'].includes(tag), id);
-    else assert.ok(bodyBytes === undefined || sizes.includes(bodyBytes), id);
+  const sizes: readonly number[] = Object.values(bodySizes);
+  for (const { id, tag, limits } of declarations)
+    if (limits.bodyBytes === 'setting') assert.ok(['databases', 'tablesdb', 'graphql'].includes(tag), id);
+    else assert.ok(limits.bodyBytes === undefined || sizes.includes(limits.bodyBytes), id);
 });
 
 /** Lists within a shape, by their place. */
@@ -152,7 +157,7 @@ test('every list in a body is bounded', () => {
   const ownCount = ['graphql.mutation', 'graphql.post'];
   const free = declarations
     .filter(({ id }) => !ownCount.includes(id))
-    .flatMap(({ id, body }) => listsOf(schemaOf(body, 'input'), id))
+    .flatMap(({ id, input: { body } = {} }) => listsOf(schemaOf(body, 'input'), id))
     .filter(({ shape }) => shape.maxItems === undefined);
   assert.deepEqual(
     free.map(({ at }) => at),
@@ -182,7 +187,7 @@ const boundedBy: Readonly<Record<string, string>> = {
   ),
 };
 
-const lists = declarations.filter(({ reply, id }) => {
+const lists = declarations.filter(({ reply: { shape: reply }, id }) => {
   if (reply.kind !== 'json' || id.startsWith('graphql.')) return false;
   const { properties = {} } = schemaOf(reply.schema, 'output');
   return 'total' in properties && Object.values(properties).some((one) => one.type === 'array');
@@ -190,8 +195,8 @@ const lists = declarations.filter(({ reply, id }) => {
 
 test('every operation that answers a list takes queries, or has a bound that is named here', () => {
   assert.ok(lists.length > 15, 'lists');
-  for (const { id, query } of lists)
-    assert.ok('queries' in (query?.shape ?? {}) || id in boundedBy, `${id}: what bounds its answer?`);
+  for (const { id, input } of lists)
+    assert.ok('queries' in (input?.query?.shape ?? {}) || id in boundedBy, `${id}: what bounds its answer?`);
 });
 
 test('every operation that takes queries bounds their number, their length and their values', async () => {
@@ -224,9 +229,9 @@ test('every operation that takes queries bounds their number, their length and t
     JSON.stringify({ method: 'equal', attribute: '$id', values: Array(count).fill('a'), note: 'x'.repeat(length) });
   const spread = (count: number, text: string) => Array.from({ length: count }, () => text);
   const tooMuch = [spread(101, query(1)), [query(501)], [query(1, 4096)]];
-  for (const { id, path, query: parameters, auth } of declarations) {
-    if (!('queries' in (parameters?.shape ?? {}))) continue;
-    const caller = auth.includes('key') ? key : client;
+  for (const { id, path, input, access } of declarations) {
+    if (!('queries' in (input?.query?.shape ?? {}))) continue;
+    const caller = access.auth.includes('key') ? key : client;
     const at = path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? 'none');
     for (const queries of tooMuch) {
       const search = queries.map((text) => `queries[]=${encodeURIComponent(text)}`).join('&');

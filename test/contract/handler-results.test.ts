@@ -2,17 +2,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { declare, empty, implement, json, page, rawJson, textReply } from '#src/contract/operation.js';
+import { declare, empty, json, page, type ReplyShape, rawJson, textReply } from '#src/contract/declaration.js';
+import { implement } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 
-const common = { method: 'GET', tag: 'test', auth: ['guest'], limit: 'none', status: 200, errors: [] } as const;
+const common = { method: 'GET', tag: 'test', access: { auth: ['guest'] }, limits: { calls: 'none' } } as const;
 const shape = z.object({ total: z.int() });
+const replying = <S extends ReplyShape>(shape: S) => ({ status: 200, shape, errors: [] }) as const;
 const api = declare({
-  value: { ...common, id: 'test.value', path: '/value', summary: 'A value.', reply: json(shape) },
-  raw: { ...common, id: 'test.raw', path: '/raw', summary: 'JSON text.', reply: rawJson(shape) },
-  empty: { ...common, id: 'test.empty', path: '/empty', summary: 'Nothing.', reply: empty },
-  text: { ...common, id: 'test.text', path: '/text', summary: 'Text.', reply: textReply('text/plain') },
-  page: { ...common, id: 'test.page', path: '/page', summary: 'A page.', reply: page },
+  value: { ...common, id: 'test.value', path: '/value', summary: 'A value.', reply: replying(json(shape)) },
+  raw: { ...common, id: 'test.raw', path: '/raw', summary: 'JSON text.', reply: replying(rawJson(shape)) },
+  empty: { ...common, id: 'test.empty', path: '/empty', summary: 'Nothing.', reply: replying(empty) },
+  text: { ...common, id: 'test.text', path: '/text', summary: 'Text.', reply: replying(textReply('text/plain')) },
+  page: { ...common, id: 'test.page', path: '/page', summary: 'A page.', reply: replying(page) },
 });
 const right = {
   value: () => ({ total: 1 }),

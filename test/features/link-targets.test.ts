@@ -96,7 +96,7 @@ test('a URL off the platforms, or none, is refused with advice', async () => {
 
 test('every operation that takes such a URL is one of these', () => {
   const known = new Set(takers.map(([, , path]) => path.replace('/team/', '/:teamId/')));
-  const taking = target.appliance.features.operations.filter(({ declaration: { body, query } }) =>
+  const taking = target.appliance.features.operations.filter(({ declaration: { input: { body, query } = {} } }) =>
     [body, query].some(
       (schema) =>
         schema instanceof z.ZodObject &&
@@ -118,13 +118,13 @@ test('pages of the service lead to pages of platforms only', async () => {
   const guest = createClient(target);
   let asked = 0;
   for (const { declaration } of pages) {
-    if (!(declaration.query instanceof z.ZodObject) || !('success' in declaration.query.shape)) continue;
+    if (!(declaration.input?.query instanceof z.ZodObject) || !('success' in declaration.input.query.shape)) continue;
     asked += 1;
     const open = (success: string) =>
       guest.get(`${declaration.path}?project=main&success=${encodeURIComponent(success)}`);
     for (const url of wrong) assert.equal((await open(url)).status, 400, `${declaration.id} ${url}`);
     // A guest is led to the sign-in page.
-    const granted = declaration.orRedirect ? 302 : 200;
+    const granted = declaration.reply.orRedirect ? 302 : 200;
     for (const url of right) assert.equal((await open(url)).status, granted, `${declaration.id} ${url}`);
   }
   assert.ok(asked > 8, String(asked));

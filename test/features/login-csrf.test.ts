@@ -1,7 +1,7 @@
 // An answer that opens a session sets a cookie: a foreign page must not be able to log a browser in (login CSRF).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 import { aLoggedInUser, aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -14,7 +14,7 @@ const platform = { platformId: 'unique()', name: '', hostname: 'app.example.com'
 (await key.client.post('/project/platforms/web', platform)).expect(201);
 
 const declarations = target.appliance.features.operations.map(({ declaration }) => declaration);
-const opening = declarations.filter(({ session }) => session === 'opens' || session === 'renews');
+const opening = declarations.filter(({ reply: { session } }) => session === 'opens' || session === 'renews');
 const pathOf = ({ path }: Declaration) => path.replace(/:\w+/g, 'some-id');
 
 /** What a foreign page can make a browser send. */
@@ -74,10 +74,10 @@ for (const declaration of opening) {
 }
 
 test('whatever answers a session to a browser declares that it opens one', () => {
-  const sessionShape = declarations.find(({ id }) => id === 'account.createEmailSession')?.reply;
+  const sessionShape = declarations.find(({ id }) => id === 'account.createEmailSession')?.reply.shape;
   assert.equal(sessionShape?.kind, 'json');
   const answersSession = declarations.filter(
-    ({ reply, method, auth }) =>
+    ({ reply: { shape: reply }, method, access: { auth } }) =>
       reply.kind === 'json' &&
       reply.schema === sessionShape.schema &&
       method !== 'GET' &&
@@ -85,7 +85,9 @@ test('whatever answers a session to a browser declares that it opens one', () =>
   );
   // An extended session has no secret in its answer.
   const silent = ['account.updateSession'];
-  const undeclared = answersSession.filter(({ id, session }) => session === undefined && !silent.includes(id));
+  const undeclared = answersSession.filter(
+    ({ id, reply: { session } }) => session === undefined && !silent.includes(id),
+  );
   assert.deepEqual(
     undeclared.map(({ id }) => id),
     [],

@@ -90,7 +90,7 @@ for (const [what, who, method, path, member, rest] of places) {
 test('every name and key that an operation takes refuses them', () => {
   const seen: string[] = [];
   for (const { declaration } of target.appliance.features.operations) {
-    const { body } = declaration;
+    const { input: { body } = {} } = declaration;
     if (!(body instanceof z.ZodObject)) continue;
     for (const [member, schema] of Object.entries(body.shape)) {
       if (!/^(name|\w+Name|key|newKey|identifier)$/.test(member)) continue;

@@ -1,7 +1,7 @@
 // What a JWT opens, and what it does not: nothing that would change who the user is or how the user comes in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -11,11 +11,11 @@ import { aBearer } from './setup.js';
 const target = await startAppliance();
 const declarations: Declaration[] = target.appliance.features.operations
   .map(({ declaration }) => declaration)
-  .filter(({ auth, project }) => auth.includes('user') && project === undefined);
-const refused = declarations.filter(({ jwt }) => jwt === false);
+  .filter(({ access: { auth, project } }) => auth.includes('user') && project === undefined);
+const refused = declarations.filter(({ access: { jwt } }) => jwt === false);
 
 /** Whatever of these is not refused has to be named here, with a reason. */
-const isSensitive = ({ method, path, session }: Declaration) =>
+const isSensitive = ({ method, path, reply: { session } }: Declaration) =>
   session === 'opens' ||
   /\/(mfa|password|phone|email|status|anonymous|webauthn|recovery|verifications?)\b|^\/account\/tokens\b/.test(path) ||
   (method === 'DELETE' && path === '/account');
@@ -23,7 +23,7 @@ const isSensitive = ({ method, path, session }: Declaration) =>
 const formType = 'application/x-www-form-urlencoded';
 
 test('whatever opens sessions or changes factors, password and addresses is not for JWTs', () => {
-  const open = declarations.filter((one) => isSensitive(one) && one.jwt !== false).map(({ id }) => id);
+  const open = declarations.filter((one) => isSensitive(one) && one.access.jwt !== false).map(({ id }) => id);
   assert.deepEqual(open, []);
   const ids = refused.map(({ id }) => id);
   for (const id of ['createEmailSession', 'delete', 'updateEmail', 'updatePassword', 'updateStatus'])
@@ -32,7 +32,7 @@ test('whatever opens sessions or changes factors, password and addresses is not 
 
 test('each of them refuses a token before it looks at anything else, and nothing happens', async () => {
   const { bearer } = await aBearer(target);
-  for (const { id, method, path, aliases = [], form } of refused) {
+  for (const { id, method, path, aliases = [], input: { form } = {} } of refused) {
     for (const one of [path, ...aliases]) {
       const concrete = one.replace(/:\w+/g, 'some-id');
       const { value, recorded } = await recordedBy(target, () =>

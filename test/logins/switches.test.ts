@@ -1,7 +1,7 @@
 // Ways to log in that a project has switched off: neither begun nor ended, on any path; server keys go on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Declaration } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
 import { type LoginSwitch, projectSettings } from '#src/contract/project.js';
 import { aServerKey, aUser } from '../harness/actors.js';
 import { createClient } from '../harness/client.js';
@@ -37,21 +37,26 @@ const byWhatTheyGet = [
 
 test('every operation that opens a session for a guest names its switch, or is tried below', () => {
   const unnamed = declarations
-    .filter(({ auth }) => auth.includes('guest'))
-    .filter(({ session, project }) => session === 'opens' || session === 'renews' || project === 'callback')
-    .filter(({ login }) => login === undefined)
+    .filter(({ access: { auth } }) => auth.includes('guest'))
+    .filter(
+      ({ reply: { session }, access: { project } }) =>
+        session === 'opens' || session === 'renews' || project === 'callback',
+    )
+    .filter(({ access: { login } }) => login === undefined)
     .map(({ id }) => id)
     .sort();
   assert.deepEqual(unnamed, byWhatTheyGet);
   assert.deepEqual(
-    switches.filter((one) => !declarations.some(({ login }) => login === one)),
+    switches.filter((one) => !declarations.some(({ access: { login } }) => login === one)),
     ['login.token', 'login.invitation'],
   );
 });
 
 test('with all of them off no operation opens a session for a guest', async () => {
   await changeSettings(target, all(false));
-  for (const { id, method, path, form } of declarations.filter(({ login }) => login !== undefined)) {
+  for (const { id, method, path, input: { form } = {} } of declarations.filter(
+    ({ access: { login } }) => login !== undefined,
+  )) {
     const concrete = path.replace(/:\w+/g, 'main');
     const answer = form
       ? await guest.request(method, `${concrete}?project=main`, 'a=b', {

@@ -17,7 +17,7 @@ const png = Buffer.from('89504e470d0a1a0a', 'hex');
 
 test('the table names every page', () => {
   const shown = [...Object.values(hostedPagesApi), accountPagesApi.accountPage].filter(
-    ({ reply }) => reply.kind === 'page',
+    ({ reply }) => reply.shape.kind === 'page',
   );
   const names = shown.map(({ path }) => path.replace('/auth/', '')).sort();
   assert.deepEqual(

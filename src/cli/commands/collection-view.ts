@@ -6,9 +6,9 @@ import type { CommandResult } from '../terminal/command-result.js';
 import { Lines } from '../terminal/lines.js';
 import { columns, pairs } from '../terminal/table.js';
 
-type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['schema']>;
+type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['shape']['schema']>;
 /** An attribute as returned by REST. */
-export type AttributeReply = z.output<(typeof attributesApi)['get']['reply']['schema']>;
+export type AttributeReply = z.output<(typeof attributesApi)['get']['reply']['shape']['schema']>;
 
 /** The flag that selects a database. */
 export const databaseOption = {

@@ -1,5 +1,6 @@
 import { noBrowser } from '#src/contract/browser.js';
-import { type Declaration, type HandlerResult, invoke, type RawCall } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
+import { type HandlerResult, invoke, type RawCall } from '#src/contract/operation.js';
 import { operatorReading } from '#src/contract/reading.js';
 import type { ApplianceCall } from './command.js';
 

@@ -1,4 +1,5 @@
-import type { Declaration, HandlerResult } from '#src/contract/operation.js';
+import type { Declaration } from '#src/contract/declaration.js';
+import type { HandlerResult } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { ApplianceCall } from '../line/command.js';
 import { invokeInProject } from '../line/invoke-as-operator.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { anyone, declare, file } from '#src/contract/declaration.js';
 import { drawingLimits } from '#src/contract/limits.js';
-import { declare, file } from '#src/contract/operation.js';
 import type { ImageFormat } from '#src/platform/images/index.js';
 import { browserNames, cardNames } from './drawings/names.js';
 
@@ -19,12 +19,9 @@ const codeOf = (names: Readonly<Record<string, string>>) =>
 const read = {
   tag: 'avatars',
   method: 'GET',
-  auth: ['guest', 'user', 'key'],
-  scopes: ['avatars.read'],
-  limit: 'data',
-  status: 200,
-  reply: file,
-  errors: ['storage_invalid_range'],
+  access: anyone('avatars.read'),
+  limits: { calls: 'data' },
+  reply: { status: 200, shape: file, errors: ['storage_invalid_range'] },
 } as const;
 
 /** Images that applications show next to names, countries, browsers and cards. */
@@ -34,59 +31,63 @@ export const avatarsApi = declare({
     id: 'avatars.getBrowser',
     path: '/avatars/browsers/:code',
     summary: 'A neutral mark of a browser.',
-    params: codeOf(browserNames),
-    query: z.object({ ...size, ...encoding }),
+    input: { params: codeOf(browserNames), query: z.object({ ...size, ...encoding }) },
   },
   getCreditCard: {
     ...read,
     id: 'avatars.getCreditCard',
     path: '/avatars/credit-cards/:code',
     summary: 'A neutral mark of a credit card.',
-    params: codeOf(cardNames),
-    query: z.object({ ...size, ...encoding }),
+    input: { params: codeOf(cardNames), query: z.object({ ...size, ...encoding }) },
   },
   getFlag: {
     ...read,
     id: 'avatars.getFlag',
     path: '/avatars/flags/:code',
     summary: 'The flag of a country.',
-    params: z.object({
-      code: z.preprocess(lower, z.string().regex(/^[a-z]{2}$/, 'must be a code of ISO 3166-1 with two letters')),
-    }),
-    query: z.object({ ...size, ...encoding }),
+    input: {
+      params: z.object({
+        code: z.preprocess(lower, z.string().regex(/^[a-z]{2}$/, 'must be a code of ISO 3166-1 with two letters')),
+      }),
+      query: z.object({ ...size, ...encoding }),
+    },
   },
   getInitials: {
     ...read,
     id: 'avatars.getInitials',
     path: '/avatars/initials',
     summary: 'The initials of a name, or of the caller, on a coloured ground.',
-    query: z.object({
-      name: z.string().max(drawingLimits.name).default(''),
-      width: side(drawingLimits.initialsSide),
-      height: side(drawingLimits.initialsSide),
-      background: z
-        .string()
-        .regex(/^(?:[0-9a-fA-F]{6})?$/, 'must be six hex digits, without #')
-        .default(''),
-      ...encoding,
-    }),
+    input: {
+      query: z.object({
+        name: z.string().max(drawingLimits.name).default(''),
+        width: side(drawingLimits.initialsSide),
+        height: side(drawingLimits.initialsSide),
+        background: z
+          .string()
+          .regex(/^(?:[0-9a-fA-F]{6})?$/, 'must be six hex digits, without #')
+          .default(''),
+        ...encoding,
+      }),
+    },
   },
   getQR: {
     ...read,
     id: 'avatars.getQR',
     path: '/avatars/qr',
     summary: 'A QR code of a text.',
-    query: z.object({
-      text: z.string().min(1).max(drawingLimits.qrText),
-      size: whole(1, drawingLimits.qrSide).default(drawingLimits.qrStandardSide),
-      margin: whole(0, drawingLimits.qrMargin).default(1),
-      download: z
-        .enum(['true', 'false', '1', '0'])
-        .default('false')
-        .transform((word) => word === 'true' || word === '1')
-        .meta({ description: 'true: for a browser to save' }),
-      ...encoding,
-    }),
+    input: {
+      query: z.object({
+        text: z.string().min(1).max(drawingLimits.qrText),
+        size: whole(1, drawingLimits.qrSide).default(drawingLimits.qrStandardSide),
+        margin: whole(0, drawingLimits.qrMargin).default(1),
+        download: z
+          .enum(['true', 'false', '1', '0'])
+          .default('false')
+          .transform((word) => word === 'true' || word === '1')
+          .meta({ description: 'true: for a browser to save' }),
+        ...encoding,
+      }),
+    },
   },
 });
 

@@ -1,24 +1,23 @@
 import { z } from 'zod';
+import { anyone, declare, json } from '#src/contract/declaration.js';
 import { drawingLimits } from '#src/contract/limits.js';
-import { declare, json } from '#src/contract/operation.js';
 
-const read = {
-  tag: 'locale',
-  method: 'GET',
-  auth: ['guest', 'user', 'key'],
-  scopes: ['locale.read'],
-  limit: 'data',
-  status: 200,
-  errors: [],
-} as const;
-const bound = { entries: 1000, bytes: 1024 } as const;
-/** Options of responses that are the same in every language. */
-const fixed = { ...read, bound, cacheSeconds: drawingLimits.cacheSeconds } as const;
-/** `{ total, NAME: [entry] }`. */
+const read = { tag: 'locale', method: 'GET', access: anyone('locale.read'), limits: { calls: 'data' } } as const;
+/** Lists in the language of the caller: `{ total, NAME: [entry] }`. */
 const listOf = <N extends string, S extends z.ZodType>(name: N, entry: S, id: string) =>
-  json(
-    z.object({ total: z.int(), [name]: z.array(entry) } as { total: z.ZodInt } & Record<N, z.ZodArray<S>>).meta({ id }),
-  );
+  ({
+    status: 200,
+    shape: json(
+      z
+        .object({ total: z.int(), [name]: z.array(entry) } as { total: z.ZodInt } & Record<N, z.ZodArray<S>>)
+        .meta({ id }),
+    ),
+    bound: { entries: 1000, bytes: 1024 },
+    errors: [],
+  }) as const;
+/** Lists that are the same in every language. */
+const fixedListOf = <N extends string, S extends z.ZodType>(name: N, entry: S, id: string) =>
+  ({ ...listOf(name, entry, id), cacheSeconds: drawingLimits.cacheSeconds }) as const;
 
 const country = z.object({ name: z.string(), code: z.string() }).meta({ id: 'Country' });
 const countries = listOf('countries', country, 'CountryList');
@@ -30,26 +29,30 @@ export const localeApi = declare({
     id: 'locale.get',
     path: '/locale',
     summary: 'The address of the caller. The country is unknown, as the service has no map of addresses.',
-    reply: json(
-      z
-        .object({
-          ip: z.string(),
-          countryCode: z.string(),
-          country: z.string(),
-          continentCode: z.string(),
-          continent: z.string(),
-          eu: z.boolean(),
-          currency: z.string(),
-        })
-        .meta({ id: 'Locale' }),
-    ),
+    reply: {
+      status: 200,
+      shape: json(
+        z
+          .object({
+            ip: z.string(),
+            countryCode: z.string(),
+            country: z.string(),
+            continentCode: z.string(),
+            continent: z.string(),
+            eu: z.boolean(),
+            currency: z.string(),
+          })
+          .meta({ id: 'Locale' }),
+      ),
+      errors: [],
+    },
   },
   listCodes: {
-    ...fixed,
+    ...read,
     id: 'locale.listCodes',
     path: '/locale/codes',
     summary: 'Lists codes of languages with regional and script variants.',
-    reply: listOf(
+    reply: fixedListOf(
       'localeCodes',
       z.object({ code: z.string(), name: z.string() }).meta({ id: 'LocaleCode' }),
       'LocaleCodeList',
@@ -65,7 +68,6 @@ export const localeApi = declare({
       z.object({ name: z.string(), code: z.string() }).meta({ id: 'Continent' }),
       'ContinentList',
     ),
-    bound,
   },
   listCountries: {
     ...read,
@@ -73,7 +75,6 @@ export const localeApi = declare({
     path: '/locale/countries',
     summary: 'Lists all countries, named in the language of the caller.',
     reply: countries,
-    bound,
   },
   listCountriesEU: {
     ...read,
@@ -81,7 +82,6 @@ export const localeApi = declare({
     path: '/locale/countries/eu',
     summary: 'Lists the members of the European Union.',
     reply: countries,
-    bound,
   },
   listCountriesPhones: {
     ...read,
@@ -93,14 +93,13 @@ export const localeApi = declare({
       z.object({ code: z.string(), countryCode: z.string(), countryName: z.string() }).meta({ id: 'Phone' }),
       'PhoneList',
     ),
-    bound,
   },
   listCurrencies: {
-    ...fixed,
+    ...read,
     id: 'locale.listCurrencies',
     path: '/locale/currencies',
     summary: 'Lists the currencies in use.',
-    reply: listOf(
+    reply: fixedListOf(
       'currencies',
       z
         .object({
@@ -117,11 +116,11 @@ export const localeApi = declare({
     ),
   },
   listLanguages: {
-    ...fixed,
+    ...read,
     id: 'locale.listLanguages',
     path: '/locale/languages',
     summary: 'Lists the languages of ISO 639-1.',
-    reply: listOf(
+    reply: fixedListOf(
       'languages',
       z.object({ name: z.string(), code: z.string(), nativeName: z.string() }).meta({ id: 'Language' }),
       'LanguageList',

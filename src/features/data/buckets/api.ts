@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { fileLimits } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { bucketShape } from './view.js';
 
-const common = { tag: 'storage', auth: ['key'], limit: 'data' } as const;
+const common = { tag: 'storage', limits: { calls: 'data' } } as const;
 const name = required(displayName);
 const ofBucket = z.object({ bucketId: customId });
 const optional = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
@@ -40,11 +40,13 @@ export const bucketsApi = declare({
     method: 'POST',
     path: '/storage/buckets',
     summary: 'Creates a bucket.',
-    scopes: ['buckets.write'],
-    body: z.object({ bucketId: newId, name, ...settings }),
-    status: 201,
-    reply: json(bucketShape),
-    errors: ['storage_bucket_already_exists', 'storage_bucket_limit_exceeded'],
+    access: serverKeys('buckets.write'),
+    input: { body: z.object({ bucketId: newId, name, ...settings }) },
+    reply: {
+      status: 201,
+      shape: json(bucketShape),
+      errors: ['storage_bucket_already_exists', 'storage_bucket_limit_exceeded'],
+    },
   },
   list: {
     ...common,
@@ -52,12 +54,14 @@ export const bucketsApi = declare({
     method: 'GET',
     path: '/storage/buckets',
     summary: 'Lists the buckets of the project.',
-    scopes: ['buckets.read'],
-    query: z.object({ ...listParameters, ...searchParameter }),
-    status: 200,
-    reply: json(z.object({ total: z.int(), buckets: z.array(bucketShape) }).meta({ id: 'BucketList' })),
-    bound: 'room',
-    errors: ['general_cursor_not_found'],
+    access: serverKeys('buckets.read'),
+    input: { query: z.object({ ...listParameters, ...searchParameter }) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), buckets: z.array(bucketShape) }).meta({ id: 'BucketList' })),
+      bound: 'room',
+      errors: ['general_cursor_not_found'],
+    },
   },
   get: {
     ...common,
@@ -65,11 +69,9 @@ export const bucketsApi = declare({
     method: 'GET',
     path: '/storage/buckets/:bucketId',
     summary: 'Reads a bucket.',
-    scopes: ['buckets.read'],
-    params: ofBucket,
-    status: 200,
-    reply: json(bucketShape),
-    errors: ['storage_bucket_not_found'],
+    access: serverKeys('buckets.read'),
+    input: { params: ofBucket },
+    reply: { status: 200, shape: json(bucketShape), errors: ['storage_bucket_not_found'] },
   },
   update: {
     ...common,
@@ -77,12 +79,9 @@ export const bucketsApi = declare({
     method: 'PUT',
     path: '/storage/buckets/:bucketId',
     summary: 'Changes a bucket; a disabled one exists for server keys only.',
-    scopes: ['buckets.write'],
-    params: ofBucket,
-    body: z.object({ name: name.optional(), ...settings }),
-    status: 200,
-    reply: json(bucketShape),
-    errors: ['storage_bucket_not_found'],
+    access: serverKeys('buckets.write'),
+    input: { params: ofBucket, body: z.object({ name: name.optional(), ...settings }) },
+    reply: { status: 200, shape: json(bucketShape), errors: ['storage_bucket_not_found'] },
   },
   delete: {
     ...common,
@@ -90,10 +89,8 @@ export const bucketsApi = declare({
     method: 'DELETE',
     path: '/storage/buckets/:bucketId',
     summary: 'Deletes a bucket with its files.',
-    scopes: ['buckets.write'],
-    params: ofBucket,
-    status: 204,
-    reply: empty,
-    errors: ['storage_bucket_not_found'],
+    access: serverKeys('buckets.write'),
+    input: { params: ofBucket },
+    reply: { status: 204, shape: empty, errors: ['storage_bucket_not_found'] },
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { anyone, declare, empty, json, rawJson, serverKeys } from '#src/contract/declaration.js';
 import type { ErrorType } from '#src/contract/errors.js';
 import { bodySizes, bulkLimits, queryBounds } from '#src/contract/limits.js';
-import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, uniqueId, wireInstant } from '#src/contract/shapes.js';
 import { transactionErrors } from '#src/contract/transaction.js';
@@ -9,13 +9,8 @@ import { isTrue, truthWords } from '#src/platform/list-query/api.js';
 import type { DocumentPage, StoredDocument } from './model/document.js';
 
 const documents = '/databases/:databaseId/collections/:collectionId/documents';
-const common = {
-  tag: 'databases',
-  auth: ['guest', 'user', 'key'],
-  limit: 'data',
-  bodyBytes: bodySizes.documents,
-} as const;
-const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
+const common = { tag: 'databases', limits: { calls: 'data', bodyBytes: bodySizes.documents } } as const;
+const read = { ...common, method: 'GET', access: anyone('documents.read') } as const;
 /**
  * Rejects members of the query string that belong in the body. They would be ignored, and the change would be made at once or to all
  * documents.
@@ -26,9 +21,9 @@ const inBody = (...names: string[]) =>
     .refine((query) => !names.some((name) => name in query), `${names.join(' and ')} belong into the body`);
 const write = {
   ...common,
-  scopes: ['documents.write'],
   idempotent: true,
-  query: inBody('transactionId'),
+  access: anyone('documents.write'),
+  input: { query: inBody('transactionId') },
 } as const;
 /** Changes of one document. */
 const change = { ...write, conditional: true } as const;
@@ -80,20 +75,22 @@ export const documentShape = z
 const increment = {
   ...change,
   method: 'PATCH',
-  params: ofAttribute,
-  status: 200,
-  reply: rawJson(documentShape),
-  errors: [
-    ...absent,
-    'attribute_limit_exceeded',
-    'attribute_not_found',
-    'attribute_type_invalid',
-    // A number of more digits makes the document longer.
-    'document_invalid_structure',
-    'document_not_found',
-    'document_unique_constraint_violation',
-    'user_unauthorized',
-  ],
+  input: { ...change.input, params: ofAttribute },
+  reply: {
+    status: 200,
+    shape: rawJson(documentShape),
+    errors: [
+      ...absent,
+      'attribute_limit_exceeded',
+      'attribute_not_found',
+      'attribute_type_invalid',
+      // A number of more digits makes the document longer.
+      'document_invalid_structure',
+      'document_not_found',
+      'document_unique_constraint_violation',
+      'user_unauthorized',
+    ],
+  },
 } as const;
 const documentList = z.object({ total: z.int(), documents: z.array(documentShape) }).meta({ id: 'DocumentList' });
 const newDocument = z.object({ documentId: newId, data: data.nullish(), permissions, ...inTransaction });
@@ -122,11 +119,10 @@ const otherMember = z
 const echoed = { entries: 1, bytes: bulkLimits.bytes * 2 } as const;
 const bulk = {
   ...write,
-  auth: ['key'],
   path: documents,
-  params: ofCollection,
-  query: inBody('transactionId', 'queries', 'query'),
-  status: 200,
+  access: serverKeys('documents.write'),
+  input: { params: ofCollection, query: inBody('transactionId', 'queries', 'query') },
+  reply: { status: 200, shape: rawJson(documentList), bound: echoed },
 } as const;
 
 /** Documents of collections. */
@@ -137,44 +133,56 @@ export const documentsApi = declare({
     method: 'POST',
     path: documents,
     summary: 'Creates a document; a server key can create several.',
-    params: ofCollection,
-    body: newDocument.partial({ documentId: true }).extend({ documents: givenDocuments.optional() }),
-    status: 201,
-    reply: rawJson(z.union([documentShape, documentList])),
-    bound: echoed,
-    // An operator in a nested document can exceed its bounds.
-    errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_data', 'general_bad_request'],
+    input: {
+      ...write.input,
+      params: ofCollection,
+      body: newDocument.partial({ documentId: true }).extend({ documents: givenDocuments.optional() }),
+    },
+    reply: {
+      status: 201,
+      shape: rawJson(z.union([documentShape, documentList])),
+      bound: echoed,
+      // An operator in a nested document can exceed its bounds.
+      errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_data', 'general_bad_request'],
+    },
   },
   list: {
     ...read,
     id: 'documents.list',
     path: documents,
     summary: 'Lists documents.',
-    params: ofCollection,
-    query: z.object({
-      queries,
-      populate,
-      total: z
-        .enum([...truthWords, 'exact'])
-        .default('true')
-        .transform((word) => (word === 'exact' ? word : isTrue(word)))
-        .meta({ description: 'false: do not count; exact: count without a limit' }),
-      ...inTransaction,
-    }),
-    reply: rawJson(documentList),
-    bound: 'room',
-    errors: [...absent, ...queryErrors, 'general_cursor_not_found', 'user_unauthorized'],
+    input: {
+      params: ofCollection,
+      query: z.object({
+        queries,
+        populate,
+        total: z
+          .enum([...truthWords, 'exact'])
+          .default('true')
+          .transform((word) => (word === 'exact' ? word : isTrue(word)))
+          .meta({ description: 'false: do not count; exact: count without a limit' }),
+        ...inTransaction,
+      }),
+    },
+    reply: {
+      status: 200,
+      shape: rawJson(documentList),
+      bound: 'room',
+      errors: [...absent, ...queryErrors, 'general_cursor_not_found', 'user_unauthorized'],
+    },
   },
   get: {
     ...read,
     id: 'documents.get',
     path: `${documents}/:documentId`,
     summary: 'Reads a document.',
-    params: ofDocument,
-    query: z.object({ queries, populate, ...inTransaction }),
-    reply: rawJson(documentShape),
-    bound: 'room',
-    errors: [...absent, ...queryErrors, 'document_not_found'],
+    input: { params: ofDocument, query: z.object({ queries, populate, ...inTransaction }) },
+    reply: {
+      status: 200,
+      shape: rawJson(documentShape),
+      bound: 'room',
+      errors: [...absent, ...queryErrors, 'document_not_found'],
+    },
   },
   update: {
     ...change,
@@ -182,11 +190,12 @@ export const documentsApi = declare({
     method: 'PATCH',
     path: `${documents}/:documentId`,
     summary: 'Changes attributes or permissions of a document; what is not given stays.',
-    params: ofDocument,
-    body: z.object({ ...changed, ...inTransaction }),
-    status: 200,
-    reply: rawJson(documentShape),
-    errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_payload', 'document_not_found'],
+    input: { ...change.input, params: ofDocument, body: z.object({ ...changed, ...inTransaction }) },
+    reply: {
+      status: 200,
+      shape: rawJson(documentShape),
+      errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_payload', 'document_not_found'],
+    },
   },
   upsert: {
     ...change,
@@ -194,63 +203,63 @@ export const documentsApi = declare({
     method: 'PUT',
     path: `${documents}/:documentId`,
     summary: 'Creates a document, or changes the one that is there; what is not given stays.',
-    params: ofDocument,
-    body: z.object({ ...changed, ...inTransaction }),
-    status: 200,
-    reply: rawJson(documentShape),
-    errors: [...documentErrors, 'attribute_limit_exceeded'],
+    input: { ...change.input, params: ofDocument, body: z.object({ ...changed, ...inTransaction }) },
+    reply: { status: 200, shape: rawJson(documentShape), errors: [...documentErrors, 'attribute_limit_exceeded'] },
   },
   updateAll: {
     ...bulk,
     id: 'documents.updateAll',
     method: 'PATCH',
     summary: 'Changes the documents that match queries, all or none.',
-    body: z
-      .object({ data: z.looseObject({ $permissions: permissions }), queries: matching, ...inTransaction })
-      .catchall(otherMember),
-    reply: rawJson(documentList),
-    bound: echoed,
-    errors: [
-      ...valueErrors,
-      ...queryErrors,
-      'attribute_limit_exceeded',
-      'document_missing_payload',
-      'general_bad_request',
-    ],
+    input: {
+      ...bulk.input,
+      body: z
+        .object({ data: z.looseObject({ $permissions: permissions }), queries: matching, ...inTransaction })
+        .catchall(otherMember),
+    },
+    reply: {
+      ...bulk.reply,
+      errors: [
+        ...valueErrors,
+        ...queryErrors,
+        'attribute_limit_exceeded',
+        'document_missing_payload',
+        'general_bad_request',
+      ],
+    },
   },
   upsertAll: {
     ...bulk,
     id: 'documents.upsertAll',
     method: 'PUT',
     summary: 'Creates several documents, or changes those that are there, all or none.',
-    body: z.object({ documents: givenDocuments, ...inTransaction }),
-    reply: rawJson(documentList),
-    bound: echoed,
-    errors: [...valueErrors, 'attribute_limit_exceeded', 'document_already_exists', 'general_bad_request'],
+    input: { ...bulk.input, body: z.object({ documents: givenDocuments, ...inTransaction }) },
+    reply: {
+      ...bulk.reply,
+      errors: [...valueErrors, 'attribute_limit_exceeded', 'document_already_exists', 'general_bad_request'],
+    },
   },
   deleteAll: {
     ...bulk,
     id: 'documents.deleteAll',
     method: 'DELETE',
     summary: 'Deletes the documents that match queries, all or none.',
-    body: z.object({ queries: matching, ...inTransaction }).catchall(otherMember),
-    reply: rawJson(documentList),
-    bound: echoed,
-    errors: [...absent, ...queryErrors, 'general_bad_request'],
+    input: { ...bulk.input, body: z.object({ queries: matching, ...inTransaction }).catchall(otherMember) },
+    reply: { ...bulk.reply, errors: [...absent, ...queryErrors, 'general_bad_request'] },
   },
   increment: {
     ...increment,
     id: 'documents.increment',
     path: `${documents}/:documentId/:attribute/increment`,
     summary: 'Adds to a number of a document.',
-    body: z.object({ ...step, max: number.nullish(), ...inTransaction }),
+    input: { ...increment.input, body: z.object({ ...step, max: number.nullish(), ...inTransaction }) },
   },
   decrement: {
     ...increment,
     id: 'documents.decrement',
     path: `${documents}/:documentId/:attribute/decrement`,
     summary: 'Subtracts from a number of a document.',
-    body: z.object({ ...step, min: number.nullish(), ...inTransaction }),
+    input: { ...increment.input, body: z.object({ ...step, min: number.nullish(), ...inTransaction }) },
   },
   delete: {
     ...change,
@@ -258,24 +267,35 @@ export const documentsApi = declare({
     method: 'DELETE',
     path: `${documents}/:documentId`,
     summary: 'Deletes a document.',
-    params: ofDocument,
-    body: z.object(inTransaction),
-    status: 204,
-    reply: empty,
-    errors: [...absent, 'document_delete_restricted', 'document_not_found', 'general_bad_request', 'user_unauthorized'],
+    input: { ...change.input, params: ofDocument, body: z.object(inTransaction) },
+    reply: {
+      status: 204,
+      shape: empty,
+      errors: [
+        ...absent,
+        'document_delete_restricted',
+        'document_not_found',
+        'general_bad_request',
+        'user_unauthorized',
+      ],
+    },
   },
 });
 
 /** Errors of the operations that change documents. */
 export const documentWriteErrors: readonly ErrorType[] = [
-  ...new Set(Object.values(documentsApi).flatMap(({ method, errors }) => (method === 'GET' ? [] : errors))),
+  ...new Set(Object.values(documentsApi).flatMap(({ method, reply: { errors } }) => (method === 'GET' ? [] : errors))),
 ];
 
 /** The same operations for callers within the process: they reply with values, and have no routes. */
 export const documentValuesApi = declare({
-  create: { ...documentsApi.create, body: newDocument, reply: json(z.custom<StoredDocument>()) },
-  list: { ...documentsApi.list, reply: json(z.custom<DocumentPage>()) },
-  get: { ...documentsApi.get, reply: json(z.custom<StoredDocument>()) },
-  update: { ...documentsApi.update, reply: json(z.custom<StoredDocument>()) },
-  delete: { ...documentsApi.delete, reply: json(z.custom<StoredDocument>()) },
+  create: {
+    ...documentsApi.create,
+    input: { ...documentsApi.create.input, body: newDocument },
+    reply: { ...documentsApi.create.reply, shape: json(z.custom<StoredDocument>()) },
+  },
+  list: { ...documentsApi.list, reply: { ...documentsApi.list.reply, shape: json(z.custom<DocumentPage>()) } },
+  get: { ...documentsApi.get, reply: { ...documentsApi.get.reply, shape: json(z.custom<StoredDocument>()) } },
+  update: { ...documentsApi.update, reply: { ...documentsApi.update.reply, shape: json(z.custom<StoredDocument>()) } },
+  delete: { ...documentsApi.delete, reply: { ...documentsApi.delete.reply, shape: json(z.custom<StoredDocument>()) } },
 });

@@ -1,16 +1,16 @@
 import { z } from 'zod';
+import { declare, empty, json, rawJson, usersAndKeys } from '#src/contract/declaration.js';
 import { errorCatalog } from '#src/contract/errors.js';
 import { bodySizes, bulkLimits, transactionLimits } from '#src/contract/limits.js';
-import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { customId, newId } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
 import { documentWriteErrors } from '../documents/index.js';
 import { actions } from './actions.js';
 import { transactionShape } from './view.js';
 
-const common = { tag: 'databases', auth: ['user', 'key'], limit: 'data' } as const;
-const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
-const write = { ...common, scopes: ['documents.write'] } as const;
+const common = { tag: 'databases', limits: { calls: 'data' } } as const;
+const read = { ...common, method: 'GET', access: usersAndKeys('documents.read') } as const;
+const write = { ...common, access: usersAndKeys('documents.write') } as const;
 const transactionPath = '/databases/transactions';
 const ofTransaction = z.object({ transactionId: customId });
 
@@ -34,37 +34,41 @@ export const transactionsApi = declare({
     method: 'POST',
     path: transactionPath,
     summary: 'Begins a transaction.',
-    body: z.object({
-      ttl: z
-        .int()
-        .min(transactionLimits.minSeconds)
-        .max(transactionLimits.maxSeconds)
-        .nullish()
-        .transform((ttl) => ttl ?? transactionLimits.seconds)
-        .meta({ description: 'Seconds until it expires' }),
-    }),
-    status: 201,
-    reply: json(transactionShape),
-    errors: ['transaction_limit_exceeded'],
+    input: {
+      body: z.object({
+        ttl: z
+          .int()
+          .min(transactionLimits.minSeconds)
+          .max(transactionLimits.maxSeconds)
+          .nullish()
+          .transform((ttl) => ttl ?? transactionLimits.seconds)
+          .meta({ description: 'Seconds until it expires' }),
+      }),
+    },
+    reply: { status: 201, shape: json(transactionShape), errors: ['transaction_limit_exceeded'] },
   },
   list: {
     ...read,
     id: 'databases.listTransactions',
     path: transactionPath,
     summary: 'Lists the transactions of the caller.',
-    query: z.object(listParameters),
-    reply: json(z.object({ total: z.int(), transactions: z.array(transactionShape) }).meta({ id: 'TransactionList' })),
-    bound: 'room',
-    errors: ['general_cursor_not_found'],
+    input: { query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(
+        z.object({ total: z.int(), transactions: z.array(transactionShape) }).meta({ id: 'TransactionList' }),
+      ),
+      bound: 'room',
+      errors: ['general_cursor_not_found'],
+    },
   },
   get: {
     ...read,
     id: 'databases.getTransaction',
     path: `${transactionPath}/:transactionId`,
     summary: 'Reads a transaction.',
-    params: ofTransaction,
-    reply: json(transactionShape),
-    errors: ['transaction_not_found'],
+    input: { params: ofTransaction },
+    reply: { status: 200, shape: json(transactionShape), errors: ['transaction_not_found'] },
   },
   update: {
     ...write,
@@ -72,13 +76,19 @@ export const transactionsApi = declare({
     method: 'PATCH',
     path: `${transactionPath}/:transactionId`,
     summary: 'Commits a transaction or rolls it back.',
-    params: ofTransaction,
-    body: z.object({ commit: z.boolean().nullish(), rollback: z.boolean().nullish() }),
-    status: 200,
-    reply: rawJson(transactionShape),
     idempotent: true,
-    // Other conflicts (409) mean that the data changed concurrently; the commit reports them as `transaction_conflict`.
-    errors: documentWriteErrors.filter((type) => type.startsWith('transaction_') || errorCatalog[type].status !== 409),
+    input: {
+      params: ofTransaction,
+      body: z.object({ commit: z.boolean().nullish(), rollback: z.boolean().nullish() }),
+    },
+    reply: {
+      status: 200,
+      shape: rawJson(transactionShape),
+      // Other conflicts (409) mean that the data changed concurrently; the commit reports them as `transaction_conflict`.
+      errors: documentWriteErrors.filter(
+        (type) => type.startsWith('transaction_') || errorCatalog[type].status !== 409,
+      ),
+    },
   },
   delete: {
     ...write,
@@ -86,10 +96,8 @@ export const transactionsApi = declare({
     method: 'DELETE',
     path: `${transactionPath}/:transactionId`,
     summary: 'Deletes a transaction; one that is open is rolled back.',
-    params: ofTransaction,
-    status: 204,
-    reply: empty,
-    errors: ['transaction_not_found'],
+    input: { params: ofTransaction },
+    reply: { status: 204, shape: empty, errors: ['transaction_not_found'] },
   },
   createOperations: {
     ...write,
@@ -97,12 +105,12 @@ export const transactionsApi = declare({
     method: 'POST',
     path: `${transactionPath}/:transactionId/operations`,
     summary: 'Adds operations to a transaction, all or none.',
-    params: ofTransaction,
-    body: z.object({ operations: z.array(operationShape).min(1).max(transactionLimits.operations) }),
-    bodyBytes: bodySizes.documents,
-    status: 201,
-    reply: rawJson(transactionShape),
     idempotent: true,
-    errors: [...documentWriteErrors, 'transaction_invalid'],
+    limits: { ...write.limits, bodyBytes: bodySizes.documents },
+    input: {
+      params: ofTransaction,
+      body: z.object({ operations: z.array(operationShape).min(1).max(transactionLimits.operations) }),
+    },
+    reply: { status: 201, shape: rawJson(transactionShape), errors: [...documentWriteErrors, 'transaction_invalid'] },
   },
 });

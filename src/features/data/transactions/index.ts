@@ -105,7 +105,7 @@ function joining(
   idempotency: Idempotency,
   newId: () => string,
 ): Operation {
-  const { id, method, status } = operation.declaration;
+  const { id, method, reply } = operation.declaration;
   const read = async (call: Call, transactionId: string) => {
     // A list can take seconds, and a unit of work blocks all other writers until it ends.
     if (id === 'documents.list' && call.actor.kind !== 'key')
@@ -115,7 +115,7 @@ function joining(
   const stage = async (call: Call, transactionId: string) => {
     const staged = await transactions.stage(call, transactionId, stagedCall(id, call, newId), (unit, answer) =>
       // It may show values of encrypted attributes, of whatever collection.
-      idempotency.keep(unit, call.request.idempotent, status, untagged(answer), true),
+      idempotency.keep(unit, call.request.idempotent, reply.status, untagged(answer), true),
     );
     return untagged(staged);
   };

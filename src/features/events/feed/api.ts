@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { declare, rawJson, usersAndKeys } from '#src/contract/declaration.js';
 import { feedEvents } from '#src/contract/events.js';
 import { feedLimits } from '#src/contract/limits.js';
-import { declare, rawJson } from '#src/contract/operation.js';
 import { wireInstant } from '#src/contract/shapes.js';
 
 /** An event as sent by the feed and webhooks. */
@@ -37,47 +37,50 @@ export const feedApi = declare({
     path: '/events',
     summary: 'Reads events in their order, after a cursor; as server-sent events where the client accepts these.',
     tag: 'events',
-    auth: ['user', 'key'],
-    scopes: ['events.read'],
-    limit: 'data',
-    query: z.object({
-      cursor,
-      limit: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(feedLimits.page)
-        .default(feedLimits.defaultPage)
-        .meta({ description: 'Events of an answer' }),
-      wait,
-      types: z.array(z.enum(feedEvents)).max(feedLimits.types).default([]).meta({ description: 'Only these events' }),
-      resource: z
-        .string()
-        .min(1)
-        .max(feedLimits.prefix)
-        .regex(/^[^/](.*[^/])?$/, 'must be a path without a slash at its ends')
-        .optional()
-        .meta({
-          description: 'Only events about a resource and what is below it, such as `databases/shop` or `users/ada`',
-        }),
-      lastEventId: z
-        .string()
-        .max(64)
-        .optional()
-        .meta({ description: 'Of a stream: as the header `Last-Event-ID`, for clients that cannot set it' }),
-    }),
-    status: 200,
-    reply: rawJson(
-      z
-        .object({
-          events: z.array(eventShape),
-          cursor: z.string().meta({ description: 'Where to go on, also where there are no events' }),
-          more: z.boolean().meta({ description: 'Whether there may be more already' }),
-        })
-        .meta({ id: 'EventList' }),
-    ),
-    bound: 'room',
-    streams: true,
-    errors: ['event_not_found', 'general_cursor_not_found'],
+    access: usersAndKeys('events.read'),
+    limits: { calls: 'data' },
+    input: {
+      query: z.object({
+        cursor,
+        limit: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .max(feedLimits.page)
+          .default(feedLimits.defaultPage)
+          .meta({ description: 'Events of an answer' }),
+        wait,
+        types: z.array(z.enum(feedEvents)).max(feedLimits.types).default([]).meta({ description: 'Only these events' }),
+        resource: z
+          .string()
+          .min(1)
+          .max(feedLimits.prefix)
+          .regex(/^[^/](.*[^/])?$/, 'must be a path without a slash at its ends')
+          .optional()
+          .meta({
+            description: 'Only events about a resource and what is below it, such as `databases/shop` or `users/ada`',
+          }),
+        lastEventId: z
+          .string()
+          .max(64)
+          .optional()
+          .meta({ description: 'Of a stream: as the header `Last-Event-ID`, for clients that cannot set it' }),
+      }),
+    },
+    reply: {
+      status: 200,
+      shape: rawJson(
+        z
+          .object({
+            events: z.array(eventShape),
+            cursor: z.string().meta({ description: 'Where to go on, also where there are no events' }),
+            more: z.boolean().meta({ description: 'Whether there may be more already' }),
+          })
+          .meta({ id: 'EventList' }),
+      ),
+      bound: 'room',
+      streams: true,
+      errors: ['event_not_found', 'general_cursor_not_found'],
+    },
   },
 });

@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { everyEvent, feedOnlyEvents, subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, newId, required, uniqueId, visibleText } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/index.js';
 import { deliveryShape, webhookShape } from './view.js';
 
-const common = { tag: 'webhooks', auth: ['key'], limit: 'data' } as const;
-const read = { ...common, method: 'GET', scopes: ['webhooks.read'], status: 200 } as const;
-const write = { ...common, scopes: ['webhooks.write'] } as const;
+const common = { tag: 'webhooks', limits: { calls: 'data' } } as const;
+const read = { ...common, method: 'GET', access: serverKeys('webhooks.read') } as const;
+const write = { ...common, access: serverKeys('webhooks.write') } as const;
 const one = '/webhooks/:webhookId';
 const params = z.object({ webhookId: customId });
 const eventNames: readonly string[] = [everyEvent, ...subscribableEvents];
@@ -46,19 +46,19 @@ const secret = z
 const rotation = {
   ...write,
   path: `${one}/secret`,
-  params,
-  body: z.object({
-    secret,
-    overlap: z
-      .int()
-      .min(0)
-      .max(webhookLimits.maxOverlapSeconds)
-      .default(webhookLimits.overlapSeconds)
-      .meta({ description: 'Seconds for which the old secret signs too' }),
-  }),
-  status: 200,
-  reply: json(webhookShape),
-  errors: ['webhook_not_found'],
+  input: {
+    params,
+    body: z.object({
+      secret,
+      overlap: z
+        .int()
+        .min(0)
+        .max(webhookLimits.maxOverlapSeconds)
+        .default(webhookLimits.overlapSeconds)
+        .meta({ description: 'Seconds for which the old secret signs too' }),
+    }),
+  },
+  reply: { status: 200, shape: json(webhookShape), errors: ['webhook_not_found'] },
 } as const;
 
 const pages = { ...listParameters, queries: listParameters.queries.meta({ description: 'Queries: limit and offset' }) };
@@ -71,39 +71,41 @@ export const webhooksApi = declare({
     method: 'POST',
     path: '/webhooks',
     summary: 'Creates a webhook; its signing secret is in this answer only.',
-    body: z.object({
-      webhookId: newId.default(uniqueId),
-      name,
-      url,
-      events,
-      secret,
-      enabled: enabled.default(true),
-      tls: tls.default(true),
-      authUsername: authUsername.default(''),
-      authPassword: authPassword.default(''),
-    }),
-    status: 201,
-    reply: json(webhookShape),
-    errors: ['webhook_already_exists', 'webhook_limit_exceeded'],
+    input: {
+      body: z.object({
+        webhookId: newId.default(uniqueId),
+        name,
+        url,
+        events,
+        secret,
+        enabled: enabled.default(true),
+        tls: tls.default(true),
+        authUsername: authUsername.default(''),
+        authPassword: authPassword.default(''),
+      }),
+    },
+    reply: { status: 201, shape: json(webhookShape), errors: ['webhook_already_exists', 'webhook_limit_exceeded'] },
   },
   list: {
     ...read,
     id: 'webhooks.list',
     path: '/webhooks',
     summary: 'Lists the webhooks of the project.',
-    query: z.object(listParameters),
-    reply: json(z.object({ total: z.int(), webhooks: z.array(webhookShape) }).meta({ id: 'WebhookList' })),
-    bound: { entries: webhookLimits.perProject, bytes: 16_384 },
-    errors: ['general_cursor_not_found'],
+    input: { query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), webhooks: z.array(webhookShape) }).meta({ id: 'WebhookList' })),
+      bound: { entries: webhookLimits.perProject, bytes: 16_384 },
+      errors: ['general_cursor_not_found'],
+    },
   },
   get: {
     ...read,
     id: 'webhooks.get',
     path: one,
     summary: 'Reads a webhook.',
-    params,
-    reply: json(webhookShape),
-    errors: ['webhook_not_found'],
+    input: { params },
+    reply: { status: 200, shape: json(webhookShape), errors: ['webhook_not_found'] },
   },
   update: {
     ...write,
@@ -111,11 +113,8 @@ export const webhooksApi = declare({
     method: 'PUT',
     path: one,
     summary: 'Changes a webhook; what is not given stays.',
-    params,
-    body: z.object({ name, url, events, enabled, tls, authUsername, authPassword }).partial(),
-    status: 200,
-    reply: json(webhookShape),
-    errors: ['webhook_not_found'],
+    input: { params, body: z.object({ name, url, events, enabled, tls, authUsername, authPassword }).partial() },
+    reply: { status: 200, shape: json(webhookShape), errors: ['webhook_not_found'] },
   },
   delete: {
     ...write,
@@ -123,10 +122,8 @@ export const webhooksApi = declare({
     method: 'DELETE',
     path: one,
     summary: 'Removes a webhook with its deliveries.',
-    params,
-    status: 204,
-    reply: empty,
-    errors: ['webhook_not_found'],
+    input: { params },
+    reply: { status: 204, shape: empty, errors: ['webhook_not_found'] },
   },
   rotate: {
     ...rotation,
@@ -145,11 +142,13 @@ export const webhooksApi = declare({
     id: 'webhooks.listDeliveries',
     path: `${one}/deliveries`,
     summary: 'Lists attempts to deliver events, newest first.',
-    params,
-    query: z.object(pages),
-    reply: json(z.object({ total: z.int(), deliveries: z.array(deliveryShape) }).meta({ id: 'WebhookDeliveryList' })),
-    bound: { entries: webhookLimits.page, bytes: 8192 },
-    errors: ['webhook_not_found'],
+    input: { params, query: z.object(pages) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), deliveries: z.array(deliveryShape) }).meta({ id: 'WebhookDeliveryList' })),
+      bound: { entries: webhookLimits.page, bytes: 8192 },
+      errors: ['webhook_not_found'],
+    },
   },
   test: {
     ...write,
@@ -157,11 +156,12 @@ export const webhooksApi = declare({
     method: 'POST',
     path: `${one}/test`,
     summary: 'Posts a made-up event at once and tells how it went.',
-    params,
-    body: z.object({ event: z.enum(subscribableEvents).optional() }),
-    status: 200,
-    reply: json(z.object({ delivery: deliveryShape }).meta({ id: 'WebhookTest' })),
-    errors: ['webhook_not_found'],
+    input: { params, body: z.object({ event: z.enum(subscribableEvents).optional() }) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ delivery: deliveryShape }).meta({ id: 'WebhookTest' })),
+      errors: ['webhook_not_found'],
+    },
   },
   replay: {
     ...write,
@@ -169,9 +169,11 @@ export const webhooksApi = declare({
     method: 'POST',
     path: `${one}/deliveries/:deliveryId/replay`,
     summary: 'Delivers an event once more, with the same id.',
-    params: params.extend({ deliveryId: customId }),
-    status: 202,
-    reply: json(deliveryShape),
-    errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled'],
+    input: { params: params.extend({ deliveryId: customId }) },
+    reply: {
+      status: 202,
+      shape: json(deliveryShape),
+      errors: ['webhook_not_found', 'webhook_delivery_not_found', 'webhook_disabled'],
+    },
   },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { declare, page } from '#src/contract/operation.js';
+import { declare, page } from '#src/contract/declaration.js';
 import { visibleText } from '#src/contract/shapes.js';
 import { otpText } from '#src/contract/typed-secret.js';
 import { field, pageQuery, post } from './declarations.js';
@@ -8,17 +8,18 @@ import { field, pageQuery, post } from './declarations.js';
 const view = {
   tag: 'pages',
   method: 'GET',
-  auth: ['guest', 'user'],
-  jwt: false,
-  limit: 'data',
-  query: pageQuery,
-  status: 200,
-  reply: page,
-  orRedirect: true,
-  errors: [],
+  access: { auth: ['guest', 'user'], jwt: false },
+  limits: { calls: 'data' },
+  input: { query: pageQuery },
+  reply: { status: 200, shape: page, orRedirect: true, errors: [] },
 } as const;
-const form = { ...post, auth: ['user'], limit: 'data', errors: [] } as const;
-const shown = { ...form, orPage: true } as const;
+const form = {
+  ...post,
+  access: { ...post.access, auth: ['user'] },
+  limits: { ...post.limits, calls: 'data' },
+  reply: { ...post.reply, errors: [] },
+} as const;
+const shown = { ...form, reply: { ...form.reply, orPage: true } } as const;
 
 /** The pages on which users manage their own account, and their forms. Visitors without a session are led to the sign-in page. */
 export const accountPagesApi = declare({
@@ -77,124 +78,133 @@ export const accountPagesApi = declare({
     id: 'pages.postAccountName',
     path: '/auth/account-name',
     summary: 'Changes the name of the user.',
-    body: z.object({ name: visibleText(1024).default('') }),
     carriesOut: ['account.updateName'],
+    input: { ...form.input, body: z.object({ name: visibleText(1024).default('') }) },
   },
   changeEmail: {
     ...form,
     id: 'pages.postAccountEmail',
     path: '/auth/account-email',
     summary: 'Changes the email address of the user and mails a link that confirms it.',
-    limit: 'send',
-    session: 'renews',
-    body: z.object({ email: field, current: field, password: field }),
     carriesOut: ['account.updateEmail', 'account.createEmailVerification'],
+    limits: { ...form.limits, calls: 'send' },
+    input: { ...form.input, body: z.object({ email: field, current: field, password: field }) },
+    reply: { ...form.reply, session: 'renews' },
   },
   changePhone: {
     ...form,
     id: 'pages.postAccountPhone',
     path: '/auth/account-phone',
     summary: 'Changes the phone number of the user and sends a code that confirms it.',
-    limit: 'send',
-    body: z.object({ phone: field, current: field }),
     carriesOut: ['account.updatePhone', 'account.createPhoneVerification'],
+    limits: { ...form.limits, calls: 'send' },
+    input: { ...form.input, body: z.object({ phone: field, current: field }) },
   },
   confirmPhone: {
     ...form,
     id: 'pages.postAccountPhoneCode',
     path: '/auth/account-phone-code',
     summary: 'Confirms the phone number by the code.',
-    limit: 'login',
-    body: z.object({ secret: field }),
     carriesOut: ['account.updatePhoneVerification'],
+    limits: { ...form.limits, calls: 'login' },
+    input: { ...form.input, body: z.object({ secret: field }) },
   },
   sendProof: {
     ...form,
     id: 'pages.postAccountProof',
     path: '/auth/account-proof',
     summary: 'Sends the link or the code that confirms an address or number of the user.',
-    limit: 'send',
-    body: z.object({ by: z.enum(['email', 'phone']) }),
     carriesOut: ['account.createEmailVerification', 'account.createPhoneVerification'],
+    limits: { ...form.limits, calls: 'send' },
+    input: { ...form.input, body: z.object({ by: z.enum(['email', 'phone']) }) },
   },
   changePassword: {
     ...form,
     id: 'pages.postAccountPassword',
     path: '/auth/account-password',
     summary: 'Changes the password and ends all other sessions.',
-    body: z.object({ current: field, password: field }),
     carriesOut: ['account.updatePassword'],
+    input: { ...form.input, body: z.object({ current: field, password: field }) },
   },
   beginAuthenticator: {
     ...shown,
     id: 'pages.postAccountAuthenticatorStart',
     path: '/auth/account-authenticator-start',
     summary: 'Begins to add an authenticator app: answers with its QR code.',
-    body: z.object({}),
     carriesOut: ['account.createTotp'],
+    input: { ...shown.input, body: z.object({}) },
   },
   confirmAuthenticator: {
     ...shown,
     id: 'pages.postAccountAuthenticator',
     path: '/auth/account-authenticator',
     summary: 'Adds the authenticator app by its first code, and answers with recovery codes.',
-    body: z.object({
-      otp: otpText.default(''),
-      uri: z
-        .string()
-        .max(1024)
-        .refine((uri) => uri.startsWith('otpauth://') && URL.canParse(uri), 'must be a provisioning URI')
-        .meta({ description: 'The provisioning URI, to show its QR code again' }),
-    }),
     carriesOut: ['account.confirmTotp'],
+    input: {
+      ...shown.input,
+      body: z.object({
+        otp: otpText.default(''),
+        uri: z
+          .string()
+          .max(1024)
+          .refine((uri) => uri.startsWith('otpauth://') && URL.canParse(uri), 'must be a provisioning URI')
+          .meta({ description: 'The provisioning URI, to show its QR code again' }),
+      }),
+    },
   },
   removeAuthenticator: {
     ...form,
     id: 'pages.postAccountAuthenticatorRemoval',
     path: '/auth/account-authenticator-removal',
     summary: 'Removes the authenticator app.',
-    body: z.object({}),
     carriesOut: ['account.deleteMfaAuthenticator'],
+    input: { ...form.input, body: z.object({}) },
   },
   createCodes: {
     ...shown,
     id: 'pages.postAccountCodes',
     path: '/auth/account-codes',
     summary: 'Creates recovery codes, which replace earlier ones, and answers with them.',
-    body: z.object({}),
     carriesOut: ['account.createMfaRecoveryCodes', 'account.updateMfaRecoveryCodes'],
+    input: { ...shown.input, body: z.object({}) },
   },
   changePasskey: {
     ...form,
     id: 'pages.postAccountPasskey',
     path: '/auth/account-passkey',
     summary: 'Renames or removes a passkey.',
-    body: z.object({ passkeyId: field, name: visibleText(1024).default(''), form: z.enum(['rename', 'remove']) }),
     carriesOut: ['account.updatePasskey', 'account.deletePasskey'],
+    input: {
+      ...form.input,
+      body: z.object({ passkeyId: field, name: visibleText(1024).default(''), form: z.enum(['rename', 'remove']) }),
+    },
   },
   unlink: {
     ...form,
     id: 'pages.postAccountIdentity',
     path: '/auth/account-identity',
     summary: 'Unlinks an account at an identity provider.',
-    body: z.object({ identityId: field }),
     carriesOut: ['account.deleteIdentity'],
+    input: { ...form.input, body: z.object({ identityId: field }) },
   },
   endSession: {
     ...form,
     id: 'pages.postAccountSession',
     path: '/auth/account-session',
     summary: 'Ends another session of the user, or all others.',
-    body: z.object({ sessionId: field.meta({ description: 'Empty for all other sessions' }) }),
     carriesOut: ['account.deleteSession'],
+    input: {
+      ...form.input,
+      body: z.object({ sessionId: field.meta({ description: 'Empty for all other sessions' }) }),
+    },
   },
   delete: {
     ...form,
     id: 'pages.postAccountDelete',
     path: '/auth/account-delete',
     summary: 'Deletes the account of the user.',
-    session: 'closes',
-    body: z.object({}),
     carriesOut: ['account.delete'],
+    input: { ...form.input, body: z.object({}) },
+    reply: { ...form.reply, session: 'closes' },
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { page, redirect } from '#src/contract/declaration.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { page, redirect } from '#src/contract/operation.js';
 
 const url = z.string().max(2048);
 /** Query parameters that every page passes on. */
@@ -47,26 +47,26 @@ export const pageQuery = z.object({
 export const shown = {
   tag: 'pages',
   method: 'GET',
-  project: false,
-  auth: ['guest'],
-  limit: 'none',
-  query: pageQuery,
+  access: { project: false, auth: ['guest'] },
+  limits: { calls: 'none' },
+  input: { query: pageQuery },
 } as const;
 /** The same with its reply. */
-export const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
+export const view = { ...shown, reply: { status: 200, shape: page, errors: ['project_not_found'] } } as const;
 /** A field of a form. */
 export const field = z.string().max(1024).default('');
 /** The declaration of a form. */
 export const post = {
   tag: 'pages',
   method: 'POST',
-  auth: ['guest', 'user'],
-  jwt: false,
-  form: true,
-  bodyBytes: bodySizes.account,
-  query: z.object({ ...place, failure: url.default('') }),
-  status: 302,
-  reply: redirect,
+  access: { auth: ['guest', 'user'], jwt: false },
+  limits: { bodyBytes: bodySizes.account },
+  input: { query: z.object({ ...place, failure: url.default('') }), form: true },
+  reply: { status: 302, shape: redirect },
 } as const;
 /** The declaration of a form that logs in. */
-export const loginForm = { ...post, session: 'renews', limit: 'login' } as const;
+export const loginForm = {
+  ...post,
+  limits: { ...post.limits, calls: 'login' },
+  reply: { ...post.reply, session: 'renews' },
+} as const;

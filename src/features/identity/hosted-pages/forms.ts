@@ -32,7 +32,7 @@ type Texts = Readonly<Record<string, string>>;
 
 /** Wraps the operation of a form: a refusal shows the page of the form again and keeps the input of the user. */
 export function shownAgain(deps: FormDeps, operation: Operation): Operation {
-  if (operation.declaration.form !== true) return operation;
+  if (operation.declaration.input?.form !== true) return operation;
   const handle: Operation['handle'] = async (call) => {
     try {
       return await operation.handle(call);

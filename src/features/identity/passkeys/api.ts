@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { declare, empty, json } from '#src/contract/declaration.js';
 import { bodySizes, passkeyLimits } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, required, visibleText } from '#src/contract/shapes.js';
 import { creationOptions, registrationResponse } from './shapes.js';
 import { passkeyListShape, passkeyShape } from './view.js';
 
-const common = { tag: 'account', auth: ['user'], jwt: false, bodyBytes: bodySizes.account } as const;
+const common = {
+  tag: 'account',
+  access: { auth: ['user'], jwt: false },
+  limits: { bodyBytes: bodySizes.account },
+} as const;
 const name = visibleText(passkeyLimits.name);
 const params = z.object({ passkeyId: customId });
 /** The size limit of a list of a user's passkeys. */
@@ -19,10 +23,12 @@ export const passkeysApi = declare({
     method: 'POST',
     path: '/account/mfa/webauthn/register/start',
     summary: 'Begins the registration of a passkey. Needs a login or challenge not older than 20 minutes.',
-    limit: 'ceremony',
-    status: 200,
-    reply: json(z.object({ options: creationOptions })),
-    errors: ['user_challenge_required', 'user_passkey_limit_exceeded'],
+    limits: { ...common.limits, calls: 'ceremony' },
+    reply: {
+      status: 200,
+      shape: json(z.object({ options: creationOptions })),
+      errors: ['user_challenge_required', 'user_passkey_limit_exceeded'],
+    },
   },
   finish: {
     ...common,
@@ -30,16 +36,18 @@ export const passkeysApi = declare({
     method: 'POST',
     path: '/account/mfa/webauthn/register/finish',
     summary: 'Verifies and stores the passkey that the browser has made.',
-    limit: 'data',
-    body: z.object({ response: registrationResponse, name: name.default('') }),
-    status: 201,
-    reply: json(passkeyShape),
-    errors: [
-      'user_challenge_required',
-      'user_invalid_credentials',
-      'user_passkey_already_exists',
-      'user_passkey_limit_exceeded',
-    ],
+    limits: { ...common.limits, calls: 'data' },
+    input: { body: z.object({ response: registrationResponse, name: name.default('') }) },
+    reply: {
+      status: 201,
+      shape: json(passkeyShape),
+      errors: [
+        'user_challenge_required',
+        'user_invalid_credentials',
+        'user_passkey_already_exists',
+        'user_passkey_limit_exceeded',
+      ],
+    },
   },
   list: {
     ...common,
@@ -47,11 +55,8 @@ export const passkeysApi = declare({
     method: 'GET',
     path: '/account/passkeys',
     summary: 'Lists the passkeys of the signed-in user.',
-    limit: 'data',
-    status: 200,
-    reply: json(passkeyListShape),
-    bound: passkeyBound,
-    errors: [],
+    limits: { ...common.limits, calls: 'data' },
+    reply: { status: 200, shape: json(passkeyListShape), bound: passkeyBound, errors: [] },
   },
   rename: {
     ...common,
@@ -59,12 +64,9 @@ export const passkeysApi = declare({
     method: 'PATCH',
     path: '/account/passkeys/:passkeyId',
     summary: 'Changes the name of a passkey.',
-    limit: 'data',
-    params,
-    body: z.object({ name: required(name) }),
-    status: 200,
-    reply: json(passkeyShape),
-    errors: ['user_passkey_not_found'],
+    limits: { ...common.limits, calls: 'data' },
+    input: { params, body: z.object({ name: required(name) }) },
+    reply: { status: 200, shape: json(passkeyShape), errors: ['user_passkey_not_found'] },
   },
   delete: {
     ...common,
@@ -72,10 +74,8 @@ export const passkeysApi = declare({
     method: 'DELETE',
     path: '/account/passkeys/:passkeyId',
     summary: 'Removes a passkey. Needs a login or challenge not older than 20 minutes.',
-    limit: 'data',
-    params,
-    status: 204,
-    reply: empty,
-    errors: ['user_challenge_required', 'user_passkey_not_found'],
+    limits: { ...common.limits, calls: 'data' },
+    input: { params },
+    reply: { status: 204, shape: empty, errors: ['user_challenge_required', 'user_passkey_not_found'] },
   },
 });

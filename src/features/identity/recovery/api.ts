@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { declare, json } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, json } from '#src/contract/operation.js';
 import { customId, pageUrl } from '#src/contract/shapes.js';
 import { secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../one-time-secrets/index.js';
@@ -9,10 +9,8 @@ import { passwordText } from '../users/index.js';
 
 const common = {
   tag: 'account',
-  auth: ['guest', 'user', 'key'],
-  jwt: false,
-  scopes: ['users.write'],
-  bodyBytes: bodySizes.account,
+  access: { auth: ['guest', 'user', 'key'], scopes: ['users.write'], jwt: false },
+  limits: { bodyBytes: bodySizes.account },
 } as const;
 
 /** Recovery of accounts with a lost password. */
@@ -23,11 +21,9 @@ export const recoveryApi = declare({
     method: 'POST',
     path: '/account/recovery',
     summary: 'Sends a link that lets set a new password; unknown addresses are answered like known ones.',
-    limit: 'send',
-    body: z.object({ email: emailAddress, url: pageUrl }),
-    status: 201,
-    reply: json(tokenShape),
-    errors: [],
+    limits: { ...common.limits, calls: 'send' },
+    input: { body: z.object({ email: emailAddress, url: pageUrl }) },
+    reply: { status: 201, shape: json(tokenShape), errors: [] },
   },
   complete: {
     ...common,
@@ -35,10 +31,12 @@ export const recoveryApi = declare({
     method: 'PUT',
     path: '/account/recovery',
     summary: 'Sets a new password by the secret of the link and ends every session.',
-    limit: 'login',
-    body: z.object({ userId: customId, secret: secretText, password: passwordText }),
-    status: 200,
-    reply: json(tokenShape),
-    errors: ['user_invalid_token', 'user_blocked', 'password_policy_violation'],
+    limits: { ...common.limits, calls: 'login' },
+    input: { body: z.object({ userId: customId, secret: secretText, password: passwordText }) },
+    reply: {
+      status: 200,
+      shape: json(tokenShape),
+      errors: ['user_invalid_token', 'user_blocked', 'password_policy_violation'],
+    },
   },
 });

@@ -1,14 +1,18 @@
 import { z } from 'zod';
+import { declare, empty, json } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes, logPage } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, newId, phoneNumber, required } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/index.js';
 import { logListShape } from '../../events/index.js';
 import { identityListShape } from '../identities/index.js';
 import { passwordText, preferences, preferencesShape, userShape } from '../users/index.js';
 
-const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const common = {
+  tag: 'account',
+  access: { auth: ['user'] },
+  limits: { calls: 'data', bodyBytes: bodySizes.account },
+} as const;
 const list = z.object(listParameters);
 
 /** Operations of users on their own account. */
@@ -16,17 +20,15 @@ export const selfServiceApi = declare({
   signUp: {
     ...common,
     id: 'account.create',
-    login: 'login.password',
     method: 'POST',
     path: '/account',
     summary: 'Creates an account with email address and password. No session is created.',
-    auth: ['guest', 'user', 'key'],
-    scopes: ['sessions.write'],
-    limit: 'signup',
-    body: z.object({ userId: newId, email: emailAddress, password: passwordText, name: displayName.default('') }),
-    status: 201,
-    reply: json(userShape),
-    errors: ['user_already_exists', 'password_policy_violation'],
+    access: { auth: ['guest', 'user', 'key'], scopes: ['sessions.write'], login: 'login.password' },
+    limits: { ...common.limits, calls: 'signup' },
+    input: {
+      body: z.object({ userId: newId, email: emailAddress, password: passwordText, name: displayName.default('') }),
+    },
+    reply: { status: 201, shape: json(userShape), errors: ['user_already_exists', 'password_policy_violation'] },
   },
   get: {
     ...common,
@@ -34,9 +36,7 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account',
     summary: 'Reads the account of the signed-in user.',
-    status: 200,
-    reply: json(userShape),
-    errors: [],
+    reply: { status: 200, shape: json(userShape), errors: [] },
   },
   delete: {
     ...common,
@@ -44,11 +44,8 @@ export const selfServiceApi = declare({
     method: 'DELETE',
     path: '/account',
     summary: 'Deletes the account of the signed-in user. Needs a login not older than 20 minutes.',
-    jwt: false,
-    status: 204,
-    reply: empty,
-    errors: ['user_challenge_required'],
-    session: 'closes',
+    access: { ...common.access, jwt: false },
+    reply: { status: 204, shape: empty, session: 'closes', errors: ['user_challenge_required'] },
   },
   updateName: {
     ...common,
@@ -56,10 +53,8 @@ export const selfServiceApi = declare({
     method: 'PATCH',
     path: '/account/name',
     summary: 'Changes the name.',
-    body: z.object({ name: required(displayName) }),
-    status: 200,
-    reply: json(userShape),
-    errors: [],
+    input: { body: z.object({ name: required(displayName) }) },
+    reply: { status: 200, shape: json(userShape), errors: [] },
   },
   updateEmail: {
     ...common,
@@ -68,35 +63,39 @@ export const selfServiceApi = declare({
     path: '/account/email',
     summary:
       'Changes the email address; for an account without a password, which needs a login not older than 20 minutes, the given one becomes its password. An anonymous account needs no such login and gets a new session secret.',
-    jwt: false,
-    body: z.object({ email: emailAddress, password: passwordText }),
-    status: 200,
-    reply: json(userShape),
-    errors: [
-      'user_invalid_credentials',
-      'user_challenge_required',
-      'user_email_already_exists',
-      'password_policy_violation',
-      'general_rate_limit_exceeded',
-    ],
-    session: 'renews',
+    access: { ...common.access, jwt: false },
+    input: { body: z.object({ email: emailAddress, password: passwordText }) },
+    reply: {
+      status: 200,
+      shape: json(userShape),
+      session: 'renews',
+      errors: [
+        'user_invalid_credentials',
+        'user_challenge_required',
+        'user_email_already_exists',
+        'password_policy_violation',
+        'general_rate_limit_exceeded',
+      ],
+    },
   },
   updatePhone: {
     ...common,
     id: 'account.updatePhone',
     method: 'PATCH',
     path: '/account/phone',
-    jwt: false,
     summary: 'Changes the phone number; an account without a password needs a login not older than 20 minutes instead.',
-    body: z.object({ phone: phoneNumber, password: passwordText }),
-    status: 200,
-    reply: json(userShape),
-    errors: [
-      'user_invalid_credentials',
-      'user_challenge_required',
-      'user_phone_already_exists',
-      'general_rate_limit_exceeded',
-    ],
+    access: { ...common.access, jwt: false },
+    input: { body: z.object({ phone: phoneNumber, password: passwordText }) },
+    reply: {
+      status: 200,
+      shape: json(userShape),
+      errors: [
+        'user_invalid_credentials',
+        'user_challenge_required',
+        'user_phone_already_exists',
+        'general_rate_limit_exceeded',
+      ],
+    },
   },
   updatePassword: {
     ...common,
@@ -104,11 +103,13 @@ export const selfServiceApi = declare({
     method: 'PATCH',
     path: '/account/password',
     summary: 'Changes the password and ends all other sessions.',
-    jwt: false,
-    body: z.object({ password: passwordText, oldPassword: passwordText.default('') }),
-    status: 200,
-    reply: json(userShape),
-    errors: ['user_invalid_credentials', 'user_challenge_required', 'password_policy_violation'],
+    access: { ...common.access, jwt: false },
+    input: { body: z.object({ password: passwordText, oldPassword: passwordText.default('') }) },
+    reply: {
+      status: 200,
+      shape: json(userShape),
+      errors: ['user_invalid_credentials', 'user_challenge_required', 'password_policy_violation'],
+    },
   },
   getPrefs: {
     ...common,
@@ -116,9 +117,7 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account/prefs',
     summary: 'Reads the preferences.',
-    status: 200,
-    reply: json(preferencesShape),
-    errors: [],
+    reply: { status: 200, shape: json(preferencesShape), errors: [] },
   },
   updatePrefs: {
     ...common,
@@ -126,11 +125,9 @@ export const selfServiceApi = declare({
     method: 'PATCH',
     path: '/account/prefs',
     summary: 'Replaces the preferences as a whole.',
-    bodyBytes: bodySizes.prefs,
-    body: z.object({ prefs: preferences }),
-    status: 200,
-    reply: json(userShape),
-    errors: [],
+    limits: { ...common.limits, bodyBytes: bodySizes.prefs },
+    input: { body: z.object({ prefs: preferences }) },
+    reply: { status: 200, shape: json(userShape), errors: [] },
   },
   updateStatus: {
     ...common,
@@ -138,11 +135,8 @@ export const selfServiceApi = declare({
     method: 'PATCH',
     path: '/account/status',
     summary: 'Blocks the own account and ends every session.',
-    jwt: false,
-    status: 200,
-    reply: json(userShape),
-    errors: [],
-    session: 'closes',
+    access: { ...common.access, jwt: false },
+    reply: { status: 200, shape: json(userShape), session: 'closes', errors: [] },
   },
   listLogs: {
     ...common,
@@ -150,11 +144,8 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account/logs',
     summary: 'Lists what the user did and what was done to the account, newest first.',
-    query: list,
-    status: 200,
-    reply: json(logListShape),
-    bound: { entries: logPage.max, bytes: 8192 },
-    errors: [],
+    input: { query: list },
+    reply: { status: 200, shape: json(logListShape), bound: { entries: logPage.max, bytes: 8192 }, errors: [] },
   },
   listIdentities: {
     ...common,
@@ -162,11 +153,8 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account/identities',
     summary: 'Lists the accounts with identity providers by which the user logs in.',
-    query: list,
-    status: 200,
-    reply: json(identityListShape),
-    bound: 'room',
-    errors: ['general_cursor_not_found'],
+    input: { query: list },
+    reply: { status: 200, shape: json(identityListShape), bound: 'room', errors: ['general_cursor_not_found'] },
   },
   deleteIdentity: {
     ...common,
@@ -175,10 +163,8 @@ export const selfServiceApi = declare({
     path: '/account/identities/:identityId',
     summary:
       'Takes such an account away and ends the other sessions that were opened by it. Needs a login not older than 20 minutes.',
-    jwt: false,
-    params: z.object({ identityId: customId }),
-    status: 204,
-    reply: empty,
-    errors: ['user_identity_not_found', 'user_challenge_required'],
+    access: { ...common.access, jwt: false },
+    input: { params: z.object({ identityId: customId }) },
+    reply: { status: 204, shape: empty, errors: ['user_identity_not_found', 'user_challenge_required'] },
   },
 });

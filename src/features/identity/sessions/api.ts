@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { declare, empty, json } from '#src/contract/operation.js';
+import { declare, empty, json } from '#src/contract/declaration.js';
 import { customId } from '#src/contract/shapes.js';
 import { sessionListShape, sessionShape } from './view.js';
 
-const common = { tag: 'account', auth: ['user'], limit: 'data' } as const;
+const common = { tag: 'account', access: { auth: ['user'] }, limits: { calls: 'data' } } as const;
 const params = z.object({ sessionId: customId.meta({ description: 'A session id, or current' }) });
 
 /** The sessions of the signed-in user. */
@@ -14,10 +14,7 @@ export const sessionsApi = declare({
     method: 'GET',
     path: '/account/sessions',
     summary: 'Lists the sessions of the signed-in user.',
-    status: 200,
-    reply: json(sessionListShape),
-    bound: { entries: 100, bytes: 4096 },
-    errors: [],
+    reply: { status: 200, shape: json(sessionListShape), bound: { entries: 100, bytes: 4096 }, errors: [] },
   },
   get: {
     ...common,
@@ -25,10 +22,8 @@ export const sessionsApi = declare({
     method: 'GET',
     path: '/account/sessions/:sessionId',
     summary: 'Reads a session.',
-    params,
-    status: 200,
-    reply: json(sessionShape),
-    errors: ['user_session_not_found'],
+    input: { params },
+    reply: { status: 200, shape: json(sessionShape), errors: ['user_session_not_found'] },
   },
   extend: {
     ...common,
@@ -37,10 +32,8 @@ export const sessionsApi = declare({
     path: '/account/sessions/:sessionId',
     summary:
       'Gives a session a full life from now, not past `session.maxDays` from its beginning. A JWT extends its own session only.',
-    params,
-    status: 200,
-    reply: json(sessionShape),
-    errors: ['user_session_not_found'],
+    input: { params },
+    reply: { status: 200, shape: json(sessionShape), errors: ['user_session_not_found'] },
   },
   delete: {
     ...common,
@@ -48,12 +41,9 @@ export const sessionsApi = declare({
     method: 'DELETE',
     path: '/account/sessions/:sessionId',
     summary: 'Ends a session; current is the one of this request. A JWT ends its own session only.',
-    pending: true,
-    params,
-    status: 204,
-    reply: empty,
-    errors: ['user_session_not_found'],
-    session: 'closes',
+    access: { ...common.access, pending: true },
+    input: { params },
+    reply: { status: 204, shape: empty, session: 'closes', errors: ['user_session_not_found'] },
   },
   deleteAll: {
     ...common,
@@ -61,10 +51,7 @@ export const sessionsApi = declare({
     method: 'DELETE',
     path: '/account/sessions',
     summary: 'Ends every session of the signed-in user.',
-    jwt: false,
-    status: 204,
-    reply: empty,
-    errors: [],
-    session: 'closes',
+    access: { ...common.access, jwt: false },
+    reply: { status: 204, shape: empty, session: 'closes', errors: [] },
   },
 });

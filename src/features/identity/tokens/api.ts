@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { declare, json } from '#src/contract/declaration.js';
 import { bodySizes, jwtLimits } from '#src/contract/limits.js';
-import { declare, json } from '#src/contract/operation.js';
 import { signingAlgorithms } from '#src/contract/signing-key.js';
 
 /** A JWT on the wire. */
@@ -21,12 +21,9 @@ export const tokensApi = declare({
     aliases: ['/account/jwt'],
     summary: 'Makes a JWT by which a backend acts for the signed-in user; with RS256 anybody can verify it.',
     tag: 'account',
-    auth: ['user'],
-    limit: 'data',
-    bodyBytes: bodySizes.account,
-    body: jwtWishes,
-    status: 201,
-    reply: json(jwtShape),
-    errors: ['user_jwt_creation_denied', 'general_rate_limit_exceeded'],
+    access: { auth: ['user'] },
+    limits: { calls: 'data', bodyBytes: bodySizes.account },
+    input: { body: jwtWishes },
+    reply: { status: 201, shape: json(jwtShape), errors: ['user_jwt_creation_denied', 'general_rate_limit_exceeded'] },
   },
 });

@@ -1,15 +1,19 @@
 import { z } from 'zod';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
 import { creationTimes, labelList, passwordText, preferences, preferencesShape } from '../users/index.js';
 import { managedUserShape } from './model/view.js';
 
-const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
-const read = { ...common, method: 'GET', scopes: ['users.read'], status: 200 } as const;
-const write = { ...common, scopes: ['users.write'], status: 200, reply: json(managedUserShape) } as const;
+const common = { tag: 'users', limits: { calls: 'data', bodyBytes: bodySizes.account } } as const;
+const read = { ...common, method: 'GET', access: serverKeys('users.read') } as const;
+const write = {
+  ...common,
+  access: serverKeys('users.write'),
+  reply: { status: 200, shape: json(managedUserShape) },
+} as const;
 const one = '/users/:userId';
 const params = z.object({ userId: customId });
 const errors = ['user_not_found'] as const;
@@ -30,10 +34,13 @@ export const managementApi = declare({
     id: 'users.list',
     path: '/users',
     summary: 'Lists users; search looks into id, name, email address and phone number.',
-    query: z.object({ ...listParameters, ...searchParameter }),
-    reply: json(z.object({ total: z.int(), users: z.array(managedUserShape) }).meta({ id: 'UserList' })),
-    bound: 'room',
-    errors: ['general_cursor_not_found'],
+    input: { query: z.object({ ...listParameters, ...searchParameter }) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), users: z.array(managedUserShape) }).meta({ id: 'UserList' })),
+      bound: 'room',
+      errors: ['general_cursor_not_found'],
+    },
   },
   create: {
     ...write,
@@ -41,28 +48,34 @@ export const managementApi = declare({
     method: 'POST',
     path: '/users',
     summary: 'Creates a user; email address, phone number and password may be left out.',
-    body: z.object({
-      userId: newId,
-      email: z.union([absent, emailAddress], noAddress),
-      phone: z.union([absent, phoneNumber], noNumber),
-      password: z.union([absent, passwordText], { error: 'must be a password of a bearable length, or empty' }),
-      name: displayName.nullish().transform((name) => name ?? ''),
-      ...creationTimes,
-    }),
-    status: 201,
-    errors: ['user_already_exists', 'password_policy_violation'],
+    input: {
+      body: z.object({
+        userId: newId,
+        email: z.union([absent, emailAddress], noAddress),
+        phone: z.union([absent, phoneNumber], noNumber),
+        password: z.union([absent, passwordText], { error: 'must be a password of a bearable length, or empty' }),
+        name: displayName.nullish().transform((name) => name ?? ''),
+        ...creationTimes,
+      }),
+    },
+    reply: { ...write.reply, status: 201, errors: ['user_already_exists', 'password_policy_violation'] },
   },
-  get: { ...read, id: 'users.get', path: one, summary: 'Reads a user.', params, reply: json(managedUserShape), errors },
+  get: {
+    ...read,
+    id: 'users.get',
+    path: one,
+    summary: 'Reads a user.',
+    input: { params },
+    reply: { status: 200, shape: json(managedUserShape), errors },
+  },
   delete: {
     ...write,
     id: 'users.delete',
     method: 'DELETE',
     path: one,
     summary: 'Deletes a user with its sessions.',
-    params,
-    status: 204,
-    reply: empty,
-    errors,
+    input: { params },
+    reply: { status: 204, shape: empty, errors },
   },
   updateName: {
     ...write,
@@ -70,9 +83,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/name`,
     summary: 'Changes the name.',
-    params,
-    body: z.object({ name: displayName }),
-    errors,
+    input: { params, body: z.object({ name: displayName }) },
+    reply: { ...write.reply, errors },
   },
   updateEmail: {
     ...write,
@@ -80,9 +92,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/email`,
     summary: 'Changes the email address, which is unverified then; the empty string takes it away.',
-    params,
-    body: z.object({ email: z.union([none, emailAddress], noAddress) }),
-    errors: [...errors, 'user_email_already_exists'],
+    input: { params, body: z.object({ email: z.union([none, emailAddress], noAddress) }) },
+    reply: { ...write.reply, errors: [...errors, 'user_email_already_exists'] },
   },
   updatePhone: {
     ...write,
@@ -90,9 +101,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/phone`,
     summary: 'Changes the phone number, which is unverified then; the empty string takes it away.',
-    params,
-    body: z.object({ number: z.union([none, phoneNumber], noNumber) }),
-    errors: [...errors, 'user_phone_already_exists'],
+    input: { params, body: z.object({ number: z.union([none, phoneNumber], noNumber) }) },
+    reply: { ...write.reply, errors: [...errors, 'user_phone_already_exists'] },
   },
   updatePassword: {
     ...write,
@@ -100,9 +110,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/password`,
     summary: 'Sets a password and ends every session; the empty string takes the password away.',
-    params,
-    body: z.object({ password: passwordText }),
-    errors: [...errors, 'password_policy_violation'],
+    input: { params, body: z.object({ password: passwordText }) },
+    reply: { ...write.reply, errors: [...errors, 'password_policy_violation'] },
   },
   updateLabels: {
     ...write,
@@ -110,11 +119,13 @@ export const managementApi = declare({
     method: 'PUT',
     path: `${one}/labels`,
     summary: 'Replaces the labels; each gives the role label:NAME.',
-    params,
-    body: z.object({
-      labels: labelList,
-    }),
-    errors,
+    input: {
+      params,
+      body: z.object({
+        labels: labelList,
+      }),
+    },
+    reply: { ...write.reply, errors },
   },
   updateStatus: {
     ...write,
@@ -122,9 +133,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/status`,
     summary: 'Blocks a user (false), which ends every session, or lifts the block.',
-    params,
-    body: z.object({ status: z.boolean() }),
-    errors,
+    input: { params, body: z.object({ status: z.boolean() }) },
+    reply: { ...write.reply, errors },
   },
   updateEmailVerification: {
     ...write,
@@ -132,9 +142,8 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/verification`,
     summary: 'Says whether the email address is verified.',
-    params,
-    body: z.object({ emailVerification: z.boolean() }),
-    errors: [...errors, 'user_email_not_found'],
+    input: { params, body: z.object({ emailVerification: z.boolean() }) },
+    reply: { ...write.reply, errors: [...errors, 'user_email_not_found'] },
   },
   updatePhoneVerification: {
     ...write,
@@ -142,18 +151,16 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/verification/phone`,
     summary: 'Says whether the phone number is verified.',
-    params,
-    body: z.object({ phoneVerification: z.boolean() }),
-    errors: [...errors, 'user_phone_not_found'],
+    input: { params, body: z.object({ phoneVerification: z.boolean() }) },
+    reply: { ...write.reply, errors: [...errors, 'user_phone_not_found'] },
   },
   getPrefs: {
     ...read,
     id: 'users.getPrefs',
     path: `${one}/prefs`,
     summary: 'Reads the preferences of a user.',
-    params,
-    reply: json(preferencesShape),
-    errors,
+    input: { params },
+    reply: { status: 200, shape: json(preferencesShape), errors },
   },
   updatePrefs: {
     ...write,
@@ -161,11 +168,9 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/prefs`,
     summary: 'Replaces the preferences of a user as a whole.',
-    params,
-    bodyBytes: bodySizes.prefs,
-    body: z.object({ prefs: preferences }),
-    reply: json(preferencesShape),
-    errors,
+    limits: { ...write.limits, bodyBytes: bodySizes.prefs },
+    input: { params, body: z.object({ prefs: preferences }) },
+    reply: { status: 200, shape: json(preferencesShape), errors },
   },
   updateImpersonator: {
     ...write,
@@ -173,8 +178,7 @@ export const managementApi = declare({
     method: 'PATCH',
     path: `${one}/impersonator`,
     summary: 'Not supported: nobody acts as another user here.',
-    params,
-    body: z.object({ impersonator: z.boolean() }),
-    errors: [...errors, 'general_feature_unsupported'],
+    input: { params, body: z.object({ impersonator: z.boolean() }) },
+    reply: { ...write.reply, errors: [...errors, 'general_feature_unsupported'] },
   },
 });

@@ -1,35 +1,27 @@
 import { z } from 'zod';
+import { declare, empty, json } from '#src/contract/declaration.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, pageUrl } from '#src/contract/shapes.js';
 import { secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../one-time-secrets/index.js';
 
 const request = {
   tag: 'account',
-  auth: ['user'],
-  jwt: false,
-  limit: 'send',
-  bodyBytes: bodySizes.account,
-  status: 201,
-  reply: json(tokenShape),
+  access: { auth: ['user'], jwt: false },
+  limits: { calls: 'send', bodyBytes: bodySizes.account },
+  reply: { status: 201, shape: json(tokenShape) },
 } as const;
 
 /** Requires only the secret: the message may be opened in a browser without a session. */
 const redemption = {
   tag: 'account',
-  auth: ['guest', 'user', 'key'],
-  jwt: false,
-  scopes: ['users.write'],
-  limit: 'login',
-  bodyBytes: bodySizes.account,
-  body: z.object({ userId: customId, secret: secretText }),
+  access: { auth: ['guest', 'user', 'key'], scopes: ['users.write'], jwt: false },
+  limits: { calls: 'login', bodyBytes: bodySizes.account },
+  input: { body: z.object({ userId: customId, secret: secretText }) },
 } as const;
 const confirmation = {
   ...redemption,
-  status: 200,
-  reply: json(tokenShape),
-  errors: ['user_invalid_token', 'user_blocked'],
+  reply: { status: 200, shape: json(tokenShape), errors: ['user_invalid_token', 'user_blocked'] },
 } as const;
 
 /** Verification of a user's email address or phone number. */
@@ -41,8 +33,8 @@ export const verificationApi = declare({
     path: '/account/verifications/email',
     aliases: ['/account/verification'],
     summary: 'Sends a link that verifies the email address; it leads to `url`, with userId and secret in its query.',
-    body: z.object({ url: pageUrl }),
-    errors: ['user_email_not_found', 'user_email_already_verified'],
+    input: { body: z.object({ url: pageUrl }) },
+    reply: { ...request.reply, errors: ['user_email_not_found', 'user_email_already_verified'] },
   },
   confirmEmail: {
     ...confirmation,
@@ -58,9 +50,7 @@ export const verificationApi = declare({
     method: 'DELETE',
     path: '/account/verifications/email',
     summary: 'Removes the email address from the account by the secret of the second link of the verification mail.',
-    status: 204,
-    reply: empty,
-    errors: ['user_invalid_token'],
+    reply: { status: 204, shape: empty, errors: ['user_invalid_token'] },
   },
   requestPhone: {
     ...request,
@@ -69,7 +59,10 @@ export const verificationApi = declare({
     path: '/account/verifications/phone',
     aliases: ['/account/verification/phone'],
     summary: 'Sends a code of six digits that verifies the phone number.',
-    errors: ['general_phone_disabled', 'user_phone_not_found', 'user_phone_already_verified'],
+    reply: {
+      ...request.reply,
+      errors: ['general_phone_disabled', 'user_phone_not_found', 'user_phone_already_verified'],
+    },
   },
   confirmPhone: {
     ...confirmation,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
+import { type Declaration, declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { customId, displayName, newId, uniqueId, visibleText } from '#src/contract/shapes.js';
 import { platformShape } from './view.js';
 
-const common = { tag: 'project', auth: ['key'], limit: 'data' } as const;
+const common = { tag: 'project', limits: { calls: 'data' } } as const;
 const params = z.object({ platformId: customId });
 const hostname = z
   .string()
@@ -24,11 +24,9 @@ const creation = <S extends z.ZodRawShape>(id: string, path: string, what: strin
     method: 'POST',
     path: `/project/platforms/${path}`,
     summary: `Registers ${what} that may call the service.`,
-    scopes: ['platforms.write'],
-    body: z.object({ platformId: newId.default(uniqueId), name: displayName.default(''), ...own }),
-    status: 201,
-    reply: json(platformShape),
-    errors: ['platform_already_exists', 'platform_limit_exceeded'],
+    access: serverKeys('platforms.write'),
+    input: { body: z.object({ platformId: newId.default(uniqueId), name: displayName.default(''), ...own }) },
+    reply: { status: 201, shape: json(platformShape), errors: ['platform_already_exists', 'platform_limit_exceeded'] },
   }) as const satisfies Declaration;
 const change = <S extends z.ZodRawShape>(id: string, path: string, what: string, own: S) =>
   ({
@@ -37,12 +35,9 @@ const change = <S extends z.ZodRawShape>(id: string, path: string, what: string,
     method: 'PUT',
     path: `/project/platforms/${path}/:platformId`,
     summary: `Changes the name of a platform, and ${what}.`,
-    scopes: ['platforms.write'],
-    params,
-    body: z.object({ name: displayName, ...own }),
-    status: 200,
-    reply: json(platformShape),
-    errors: ['platform_not_found', 'platform_already_exists'],
+    access: serverKeys('platforms.write'),
+    input: { params, body: z.object({ name: displayName, ...own }) },
+    reply: { status: 200, shape: json(platformShape), errors: ['platform_not_found', 'platform_already_exists'] },
   }) as const satisfies Declaration;
 
 /** Web pages and apps of a project, managed with server keys. */
@@ -60,11 +55,13 @@ export const platformsApi = declare({
     method: 'GET',
     path: '/project/platforms',
     summary: 'Lists the platforms of the project.',
-    scopes: ['platforms.read'],
-    status: 200,
-    reply: json(z.object({ total: z.int(), platforms: z.array(platformShape) }).meta({ id: 'PlatformList' })),
-    bound: 'room',
-    errors: [],
+    access: serverKeys('platforms.read'),
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), platforms: z.array(platformShape) }).meta({ id: 'PlatformList' })),
+      bound: 'room',
+      errors: [],
+    },
   },
   get: {
     ...common,
@@ -72,11 +69,9 @@ export const platformsApi = declare({
     method: 'GET',
     path: '/project/platforms/:platformId',
     summary: 'Reads a platform.',
-    scopes: ['platforms.read'],
-    params,
-    status: 200,
-    reply: json(platformShape),
-    errors: ['platform_not_found'],
+    access: serverKeys('platforms.read'),
+    input: { params },
+    reply: { status: 200, shape: json(platformShape), errors: ['platform_not_found'] },
   },
   update: change('platforms.update', 'web', 'its host name', { hostname }),
   updateAndroid: change('platforms.updateAndroid', 'android', 'the id of its Android app', { applicationId }),
@@ -91,10 +86,8 @@ export const platformsApi = declare({
     method: 'DELETE',
     path: '/project/platforms/:platformId',
     summary: 'Removes a platform.',
-    scopes: ['platforms.write'],
-    params,
-    status: 204,
-    reply: empty,
-    errors: ['platform_not_found'],
+    access: serverKeys('platforms.write'),
+    input: { params },
+    reply: { status: 204, shape: empty, errors: ['platform_not_found'] },
   },
 });

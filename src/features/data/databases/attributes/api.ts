@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Declaration, declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { schemaLimits } from '#src/contract/limits.js';
-import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
 import { customId, refusedMembers } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
 import { type AttributeType, attributeTypes, mapTypes } from '../model/attribute-types.js';
@@ -8,11 +8,11 @@ import { attributeShape, indexShape } from '../model/view.js';
 
 const base = '/databases/:databaseId/collections/:collectionId';
 /** Schemas hold default values, which may be as long as those of documents. */
-const common = { tag: 'databases', auth: ['key'], limit: 'data', bodyBytes: 'setting' } as const;
-const read = { ...common, scopes: ['attributes.read'], status: 200 } as const;
-const write = { ...common, scopes: ['attributes.write'] } as const;
-const readIndex = { ...common, scopes: ['indexes.read'], status: 200 } as const;
-const writeIndex = { ...common, scopes: ['indexes.write'] } as const;
+const common = { tag: 'databases', limits: { calls: 'data', bodyBytes: 'setting' } } as const;
+const read = { ...common, access: serverKeys('attributes.read') } as const;
+const write = { ...common, access: serverKeys('attributes.write') } as const;
+const readIndex = { ...common, access: serverKeys('indexes.read') } as const;
+const writeIndex = { ...common, access: serverKeys('indexes.write') } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofAttribute = ofCollection.extend({ key: customId });
 const absent = ['database_not_found', 'collection_not_found'] as const;
@@ -60,11 +60,15 @@ const create = (type: AttributeType) =>
     method: 'POST',
     path: `${base}/attributes/${type.path}`,
     summary: `Adds an attribute of type ${type.path}.`,
-    params: ofCollection,
-    body: bodyOf({ ...newAttribute, encrypt: type.canEncrypt ? encrypt : noEncryption }, type),
-    status: 202,
-    reply: json(attributeShape),
-    errors: [...absent, ...(type.canEncrypt ? ['general_bad_request' as const] : []), ...notFitting],
+    input: {
+      params: ofCollection,
+      body: bodyOf({ ...newAttribute, encrypt: type.canEncrypt ? encrypt : noEncryption }, type),
+    },
+    reply: {
+      status: 202,
+      shape: json(attributeShape),
+      errors: [...absent, ...(type.canEncrypt ? ['general_bad_request' as const] : []), ...notFitting],
+    },
   }) as const satisfies Declaration;
 
 const update = (type: AttributeType) => {
@@ -76,18 +80,19 @@ const update = (type: AttributeType) => {
     method: 'PATCH',
     path: `${base}/attributes/${type.path}/:key`,
     summary: `Changes an attribute of type ${type.path}; stored documents stay as they are, and a size below that of a value is refused.`,
-    params: ofAttribute,
-    body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }),
-    status: 200,
-    reply: json(attributeShape),
-    errors: [
-      ...absent,
-      'attribute_invalid_resize',
-      'attribute_not_found',
-      'attribute_type_invalid',
-      ...(type.canEncrypt ? ['general_bad_request' as const] : []),
-      ...notFitting,
-    ],
+    input: { params: ofAttribute, body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }) },
+    reply: {
+      status: 200,
+      shape: json(attributeShape),
+      errors: [
+        ...absent,
+        'attribute_invalid_resize',
+        'attribute_not_found',
+        'attribute_type_invalid',
+        ...(type.canEncrypt ? ['general_bad_request' as const] : []),
+        ...notFitting,
+      ],
+    },
   } as const satisfies Declaration;
 };
 
@@ -104,11 +109,13 @@ export const attributesApi = declare({
     method: 'GET',
     path: `${base}/attributes`,
     summary: 'Lists the attributes of a collection.',
-    params: ofCollection,
-    query: z.object(listParameters),
-    reply: json(z.object({ total: z.int(), attributes: z.array(attributeShape) }).meta({ id: 'AttributeList' })),
-    bound: { entries: 1, bytes: schemaLimits.bytes * 2 },
-    errors: [...absent, 'general_cursor_not_found'],
+    input: { params: ofCollection, query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), attributes: z.array(attributeShape) }).meta({ id: 'AttributeList' })),
+      bound: { entries: 1, bytes: schemaLimits.bytes * 2 },
+      errors: [...absent, 'general_cursor_not_found'],
+    },
   },
   get: {
     ...read,
@@ -116,9 +123,8 @@ export const attributesApi = declare({
     method: 'GET',
     path: `${base}/attributes/:key`,
     summary: 'Reads an attribute.',
-    params: ofAttribute,
-    reply: json(attributeShape),
-    errors: [...absent, 'attribute_not_found'],
+    input: { params: ofAttribute },
+    reply: { status: 200, shape: json(attributeShape), errors: [...absent, 'attribute_not_found'] },
   },
   delete: {
     ...write,
@@ -126,10 +132,8 @@ export const attributesApi = declare({
     method: 'DELETE',
     path: `${base}/attributes/:key`,
     summary: 'Removes an attribute with its values, and the indexes that name it.',
-    params: ofAttribute,
-    status: 204,
-    reply: empty,
-    errors: [...absent, 'attribute_not_found'],
+    input: { params: ofAttribute },
+    reply: { status: 204, shape: empty, errors: [...absent, 'attribute_not_found'] },
   },
   createIndex: {
     ...writeIndex,
@@ -137,31 +141,35 @@ export const attributesApi = declare({
     method: 'POST',
     path: `${base}/indexes`,
     summary: 'Adds an index.',
-    params: ofCollection,
-    body: z.object({
-      key: customId,
-      type: z.enum(['key', 'unique', 'fulltext']),
-      attributes: z.array(indexable).min(1).max(schemaLimits.indexedAttributes),
-      orders: z
-        .array(z.enum(['ASC', 'DESC', 'asc', 'desc']).nullable())
-        .max(schemaLimits.indexedAttributes)
-        .default([]),
-      lengths: z
-        .array(
-          z
-            .int()
-            .min(0)
-            .max(schemaLimits.indexedCharacters)
-            .nullable()
-            .transform((length) => length ?? 0),
-        )
-        .max(schemaLimits.indexedAttributes)
-        .default([])
-        .meta({ description: 'Kept and answered; an index always covers whole values' }),
-    }),
-    status: 202,
-    reply: json(indexShape),
-    errors: [...absent, 'attribute_unknown', 'index_already_exists', 'index_invalid', 'index_limit_exceeded'],
+    input: {
+      params: ofCollection,
+      body: z.object({
+        key: customId,
+        type: z.enum(['key', 'unique', 'fulltext']),
+        attributes: z.array(indexable).min(1).max(schemaLimits.indexedAttributes),
+        orders: z
+          .array(z.enum(['ASC', 'DESC', 'asc', 'desc']).nullable())
+          .max(schemaLimits.indexedAttributes)
+          .default([]),
+        lengths: z
+          .array(
+            z
+              .int()
+              .min(0)
+              .max(schemaLimits.indexedCharacters)
+              .nullable()
+              .transform((length) => length ?? 0),
+          )
+          .max(schemaLimits.indexedAttributes)
+          .default([])
+          .meta({ description: 'Kept and answered; an index always covers whole values' }),
+      }),
+    },
+    reply: {
+      status: 202,
+      shape: json(indexShape),
+      errors: [...absent, 'attribute_unknown', 'index_already_exists', 'index_invalid', 'index_limit_exceeded'],
+    },
   },
   listIndexes: {
     ...readIndex,
@@ -169,11 +177,13 @@ export const attributesApi = declare({
     method: 'GET',
     path: `${base}/indexes`,
     summary: 'Lists the indexes of a collection.',
-    params: ofCollection,
-    query: z.object(listParameters),
-    reply: json(z.object({ total: z.int(), indexes: z.array(indexShape) }).meta({ id: 'IndexList' })),
-    bound: { entries: schemaLimits.indexes, bytes: 4096 },
-    errors: [...absent, 'general_cursor_not_found'],
+    input: { params: ofCollection, query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), indexes: z.array(indexShape) }).meta({ id: 'IndexList' })),
+      bound: { entries: schemaLimits.indexes, bytes: 4096 },
+      errors: [...absent, 'general_cursor_not_found'],
+    },
   },
   getIndex: {
     ...readIndex,
@@ -181,9 +191,8 @@ export const attributesApi = declare({
     method: 'GET',
     path: `${base}/indexes/:key`,
     summary: 'Reads an index.',
-    params: ofAttribute,
-    reply: json(indexShape),
-    errors: [...absent, 'index_not_found'],
+    input: { params: ofAttribute },
+    reply: { status: 200, shape: json(indexShape), errors: [...absent, 'index_not_found'] },
   },
   deleteIndex: {
     ...writeIndex,
@@ -191,9 +200,7 @@ export const attributesApi = declare({
     method: 'DELETE',
     path: `${base}/indexes/:key`,
     summary: 'Removes an index.',
-    params: ofAttribute,
-    status: 204,
-    reply: empty,
-    errors: [...absent, 'index_not_found'],
+    input: { params: ofAttribute },
+    reply: { status: 204, shape: empty, errors: [...absent, 'index_not_found'] },
   },
 });

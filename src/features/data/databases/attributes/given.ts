@@ -64,7 +64,7 @@ export async function givenSchema(actor: WireActor, { attributes, indexes }: Giv
             message: 'Numbers always have a sign. Set "min" to 0 instead.',
           });
         const body = { ...given, required: given.required ?? false };
-        return attributeDraft(type, parseFields(newAttributesApi[type].body, body));
+        return attributeDraft(type, parseFields(newAttributesApi[type].input.body, body));
       }),
     );
   for (const given of indexes ?? [])
@@ -72,7 +72,7 @@ export async function givenSchema(actor: WireActor, { attributes, indexes }: Giv
       await naming('Index', given, () => {
         // The newer SDKs say columns here, and attributes in their documentation.
         const body = { ...given, attributes: given.attributes ?? given.columns };
-        return indexDraft(parseFields(attributesApi.createIndex.body, body));
+        return indexDraft(parseFields(attributesApi.createIndex.input.body, body));
       }),
     );
   return schema;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { declare, json } from '#src/contract/operation.js';
+import { declare, json, serverKeys } from '#src/contract/declaration.js';
 import { customId } from '#src/contract/shapes.js';
 import { newKey } from '../attributes/api.js';
 import { deleteRules, relationTypes } from '../model/relation.js';
@@ -7,7 +7,7 @@ import { attributeShape } from '../model/view.js';
 
 const relationships = '/databases/:databaseId/collections/:collectionId/attributes/relationship';
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
-const common = { tag: 'databases', auth: ['key'], limit: 'data', scopes: ['attributes.write'] } as const;
+const common = { tag: 'databases', access: serverKeys('attributes.write'), limits: { calls: 'data' } } as const;
 const errors = [
   'database_not_found',
   'collection_not_found',
@@ -23,18 +23,18 @@ export const relationsApi = declare({
     method: 'POST',
     path: relationships,
     summary: 'Adds an attribute that relates documents to those of another collection of the database.',
-    params: ofCollection,
-    body: z.object({
-      relatedCollectionId: customId,
-      type: z.enum(relationTypes),
-      twoWay: z.boolean().default(false),
-      key: newKey.optional().meta({ description: 'The id of the related collection where it is not given' }),
-      twoWayKey: newKey.optional().meta({ description: 'The id of the collection where it is not given' }),
-      onDelete: z.enum(deleteRules).default('restrict'),
-    }),
-    status: 202,
-    reply: json(attributeShape),
-    errors,
+    input: {
+      params: ofCollection,
+      body: z.object({
+        relatedCollectionId: customId,
+        type: z.enum(relationTypes),
+        twoWay: z.boolean().default(false),
+        key: newKey.optional().meta({ description: 'The id of the related collection where it is not given' }),
+        twoWayKey: newKey.optional().meta({ description: 'The id of the collection where it is not given' }),
+        onDelete: z.enum(deleteRules).default('restrict'),
+      }),
+    },
+    reply: { status: 202, shape: json(attributeShape), errors },
   },
   update: {
     ...common,
@@ -43,10 +43,10 @@ export const relationsApi = declare({
     path: `${relationships}/:key`,
     aliases: ['/databases/:databaseId/collections/:collectionId/attributes/:key/relationship'],
     summary: 'Changes what a relationship does when a document is deleted, or its key.',
-    params: ofCollection.extend({ key: customId }),
-    body: z.object({ onDelete: z.enum(deleteRules).optional(), newKey: newKey.optional() }),
-    status: 200,
-    reply: json(attributeShape),
-    errors: [...errors, 'attribute_not_found'],
+    input: {
+      params: ofCollection.extend({ key: customId }),
+      body: z.object({ onDelete: z.enum(deleteRules).optional(), newKey: newKey.optional() }),
+    },
+    reply: { status: 200, shape: json(attributeShape), errors: [...errors, 'attribute_not_found'] },
   },
 });

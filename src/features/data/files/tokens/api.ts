@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { declare, empty, json, usersAndKeys } from '#src/contract/declaration.js';
 import { givenTime } from '#src/contract/instant.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
 import { fileTokenShape } from './view.js';
 
-const common = { tag: 'tokens', auth: ['user', 'key'], limit: 'data' } as const;
+const common = { tag: 'tokens', limits: { calls: 'data' } } as const;
 const ofFile = z.object({ bucketId: customId, fileId: customId });
 const ofToken = z.object({ tokenId: customId });
 const files = '/tokens/buckets/:bucketId/files/:fileId';
@@ -25,12 +25,9 @@ export const fileTokensApi = declare({
     method: 'POST',
     path: files,
     summary: 'Makes a token by which anybody may read the bytes of the file.',
-    scopes: ['tokens.write'],
-    params: ofFile,
-    body,
-    status: 201,
-    reply: json(fileTokenShape),
-    errors: [...absent, 'token_limit_exceeded'],
+    access: usersAndKeys('tokens.write'),
+    input: { params: ofFile, body },
+    reply: { status: 201, shape: json(fileTokenShape), errors: [...absent, 'token_limit_exceeded'] },
   },
   list: {
     ...common,
@@ -38,13 +35,14 @@ export const fileTokensApi = declare({
     method: 'GET',
     path: files,
     summary: 'Lists the tokens of a file.',
-    scopes: ['tokens.read'],
-    params: ofFile,
-    query: z.object(listParameters),
-    status: 200,
-    reply: json(z.object({ total: z.int(), tokens: z.array(fileTokenShape) }).meta({ id: 'ResourceTokenList' })),
-    bound: 'room',
-    errors: [...absent, 'general_cursor_not_found'],
+    access: usersAndKeys('tokens.read'),
+    input: { params: ofFile, query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), tokens: z.array(fileTokenShape) }).meta({ id: 'ResourceTokenList' })),
+      bound: 'room',
+      errors: [...absent, 'general_cursor_not_found'],
+    },
   },
   get: {
     ...common,
@@ -52,11 +50,9 @@ export const fileTokensApi = declare({
     method: 'GET',
     path: '/tokens/:tokenId',
     summary: 'Reads a file token.',
-    scopes: ['tokens.read'],
-    params: ofToken,
-    status: 200,
-    reply: json(fileTokenShape),
-    errors: ['token_not_found'],
+    access: usersAndKeys('tokens.read'),
+    input: { params: ofToken },
+    reply: { status: 200, shape: json(fileTokenShape), errors: ['token_not_found'] },
   },
   update: {
     ...common,
@@ -64,12 +60,9 @@ export const fileTokensApi = declare({
     method: 'PATCH',
     path: '/tokens/:tokenId',
     summary: 'Changes when a file token ends.',
-    scopes: ['tokens.write'],
-    params: ofToken,
-    body,
-    status: 200,
-    reply: json(fileTokenShape),
-    errors: ['token_not_found'],
+    access: usersAndKeys('tokens.write'),
+    input: { params: ofToken, body },
+    reply: { status: 200, shape: json(fileTokenShape), errors: ['token_not_found'] },
   },
   delete: {
     ...common,
@@ -77,10 +70,8 @@ export const fileTokensApi = declare({
     method: 'DELETE',
     path: '/tokens/:tokenId',
     summary: 'Deletes a file token.',
-    scopes: ['tokens.write'],
-    params: ofToken,
-    status: 204,
-    reply: empty,
-    errors: ['token_not_found'],
+    access: usersAndKeys('tokens.write'),
+    input: { params: ofToken },
+    reply: { status: 204, shape: empty, errors: ['token_not_found'] },
   },
 });

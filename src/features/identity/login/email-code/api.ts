@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { declare } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
-import { declare } from '#src/contract/operation.js';
 import { newId } from '#src/contract/shapes.js';
 import { secretRequest } from '../method/declarations.js';
 
@@ -9,14 +9,16 @@ export const emailCodeApi = declare({
   request: {
     ...secretRequest,
     id: 'account.createEmailToken',
-    login: 'login.emailOtp',
     path: '/account/tokens/email',
     summary: 'Mails a code of six digits that logs in. The answer does not tell whether the address is known.',
-    body: z.object({
-      userId: newId,
-      email: emailAddress,
-      phrase: z.boolean().default(false).meta({ description: 'Whether answer and mail show the same two words' }),
-    }),
-    errors: [],
+    access: { ...secretRequest.access, login: 'login.emailOtp' },
+    input: {
+      body: z.object({
+        userId: newId,
+        email: emailAddress,
+        phrase: z.boolean().default(false).meta({ description: 'Whether answer and mail show the same two words' }),
+      }),
+    },
+    reply: { ...secretRequest.reply, errors: [] },
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { json } from '#src/contract/declaration.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { otpText, secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
@@ -8,30 +8,32 @@ import { sessionShape } from '../../sessions/index.js';
 
 const common = {
   tag: 'account',
-  auth: ['guest', 'user', 'key'],
-  jwt: false,
-  scopes: ['sessions.write'],
-  bodyBytes: bodySizes.account,
-  status: 201,
+  access: { auth: ['guest', 'user', 'key'], scopes: ['sessions.write'], jwt: false },
+  limits: { bodyBytes: bodySizes.account },
 } as const;
 
 /** Common part of the operations that log in. */
-export const login = { ...common, reply: json(sessionShape), session: 'opens' } as const;
+export const login = { ...common, reply: { status: 201, shape: json(sessionShape), session: 'opens' } } as const;
 
 /** Common part of the operations that begin a login without opening a session. */
-export const loginStart = { ...common, method: 'POST', status: 200 } as const;
+export const loginStart = { ...common, method: 'POST', reply: { status: 200 } } as const;
 
 /** Common part of the operations that log in with a one-time secret. */
 export const redemption = {
   ...login,
   method: 'PUT',
-  limit: 'login',
-  body: z.object({ userId: customId, secret: secretText, otp: otpText.optional() }),
-  errors: ['user_invalid_token', 'user_blocked', 'user_already_exists'],
+  limits: { ...login.limits, calls: 'login' },
+  input: { body: z.object({ userId: customId, secret: secretText, otp: otpText.optional() }) },
+  reply: { ...login.reply, errors: ['user_invalid_token', 'user_blocked', 'user_already_exists'] },
 } as const;
 
 /** Common part of the operations that send a one-time secret. */
-export const secretRequest = { ...common, method: 'POST', limit: 'send', reply: json(tokenShape) } as const;
+export const secretRequest = {
+  ...common,
+  method: 'POST',
+  limits: { ...common.limits, calls: 'send' },
+  reply: { status: 201, shape: json(tokenShape) },
+} as const;
 
 /** Errors of the operations that complete a login at an identity provider, in addition to those of its protocol. */
 export const externalErrors = [

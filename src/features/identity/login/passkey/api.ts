@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { declare, json } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
-import { declare, json } from '#src/contract/operation.js';
 
 import { otpText } from '#src/contract/typed-secret.js';
 import { loginResponse, requestOptions } from '../../passkeys/index.js';
@@ -15,23 +15,22 @@ export const passkeyLoginApi = declare({
   start: {
     ...loginStart,
     id: 'account.createPasskeyLogin',
-    login: 'login.passkey',
     path: '/account/webauthn/login/start',
     summary: 'Begins a login by passkey. The answer does not tell whether the address is known.',
-    limit: 'ceremony',
-    body: z.object({ email }),
-    reply: json(z.object({ options: requestOptions })),
-    errors: [],
+    access: { ...loginStart.access, login: 'login.passkey' },
+    limits: { ...loginStart.limits, calls: 'ceremony' },
+    input: { body: z.object({ email }) },
+    reply: { status: 200, shape: json(z.object({ options: requestOptions })), errors: [] },
   },
   finish: {
     ...login,
     id: 'account.createPasskeySession',
-    login: 'login.passkey',
     method: 'POST',
     path: '/account/webauthn/login/finish',
     summary: 'Logs in by what the passkey has signed. With user verification it counts as both factors.',
-    limit: 'login',
-    body: z.object({ email, response: loginResponse, otp: otpText.optional() }),
-    errors: ['user_invalid_credentials', 'user_blocked'],
+    access: { ...login.access, login: 'login.passkey' },
+    limits: { ...login.limits, calls: 'login' },
+    input: { body: z.object({ email, response: loginResponse, otp: otpText.optional() }) },
+    reply: { ...login.reply, errors: ['user_invalid_credentials', 'user_blocked'] },
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { bodySizes, logPage, secretLife, userLimits } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
 import { logListShape } from '../../../events/index.js';
@@ -9,7 +9,7 @@ import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionListShape, sessionShape } from '../../sessions/index.js';
 import { jwtShape, jwtWishes } from '../../tokens/index.js';
 
-const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const common = { tag: 'users', limits: { calls: 'data', bodyBytes: bodySizes.account } } as const;
 const sessions = '/users/:userId/sessions';
 const params = z.object({ userId: customId });
 const ofSession = params.extend({ sessionId: customId });
@@ -23,13 +23,14 @@ export const accessApi = declare({
     method: 'GET',
     path: sessions,
     summary: 'Lists the sessions of a user.',
-    scopes: ['users.read', 'sessions.read'],
-    params,
-    query: z.object({ total }),
-    status: 200,
-    reply: json(sessionListShape),
-    bound: { entries: 100, bytes: 4096 },
-    errors: ['user_not_found'],
+    access: serverKeys('users.read', 'sessions.read'),
+    input: { params, query: z.object({ total }) },
+    reply: {
+      status: 200,
+      shape: json(sessionListShape),
+      bound: { entries: 100, bytes: 4096 },
+      errors: ['user_not_found'],
+    },
   },
   createSession: {
     ...common,
@@ -37,11 +38,9 @@ export const accessApi = declare({
     method: 'POST',
     path: sessions,
     summary: 'Logs a user in; the secret of the session is in this answer only.',
-    scopes: ['users.write', 'sessions.write'],
-    params,
-    status: 201,
-    reply: json(sessionShape),
-    errors: ['user_not_found', 'user_blocked'],
+    access: serverKeys('users.write', 'sessions.write'),
+    input: { params },
+    reply: { status: 201, shape: json(sessionShape), errors: ['user_not_found', 'user_blocked'] },
   },
   deleteSessions: {
     ...common,
@@ -49,11 +48,9 @@ export const accessApi = declare({
     method: 'DELETE',
     path: sessions,
     summary: 'Ends every session of a user.',
-    scopes: ['users.write', 'sessions.write'],
-    params,
-    status: 204,
-    reply: empty,
-    errors: ['user_not_found'],
+    access: serverKeys('users.write', 'sessions.write'),
+    input: { params },
+    reply: { status: 204, shape: empty, errors: ['user_not_found'] },
   },
   deleteSession: {
     ...common,
@@ -61,11 +58,9 @@ export const accessApi = declare({
     method: 'DELETE',
     path: `${sessions}/:sessionId`,
     summary: 'Ends a session of a user.',
-    scopes: ['users.write', 'sessions.write'],
-    params: ofSession,
-    status: 204,
-    reply: empty,
-    errors: ['user_not_found', 'user_session_not_found'],
+    access: serverKeys('users.write', 'sessions.write'),
+    input: { params: ofSession },
+    reply: { status: 204, shape: empty, errors: ['user_not_found', 'user_session_not_found'] },
   },
   createToken: {
     ...common,
@@ -73,27 +68,27 @@ export const accessApi = declare({
     method: 'POST',
     path: '/users/:userId/tokens',
     summary: 'Makes a secret that logs the user in once; how it reaches the user is up to the caller.',
-    scopes: ['users.write'],
-    params,
-    body: z.object({
-      length: z
-        .int()
-        .min(userLimits.tokenLeast)
-        .max(userLimits.tokenMax)
-        .nullish()
-        .transform((length) => length ?? userLimits.tokenUsual)
-        .meta({ description: 'Characters of the secret' }),
-      expire: z
-        .int()
-        .min(userLimits.tokenLeastSeconds)
-        .max(userLimits.tokenMaxSeconds)
-        .nullish()
-        .transform((seconds) => seconds ?? secretLife.serverToken)
-        .meta({ description: 'Seconds for which it is good' }),
-    }),
-    status: 201,
-    reply: json(tokenShape),
-    errors: ['user_not_found', 'user_blocked'],
+    access: serverKeys('users.write'),
+    input: {
+      params,
+      body: z.object({
+        length: z
+          .int()
+          .min(userLimits.tokenLeast)
+          .max(userLimits.tokenMax)
+          .nullish()
+          .transform((length) => length ?? userLimits.tokenUsual)
+          .meta({ description: 'Characters of the secret' }),
+        expire: z
+          .int()
+          .min(userLimits.tokenLeastSeconds)
+          .max(userLimits.tokenMaxSeconds)
+          .nullish()
+          .transform((seconds) => seconds ?? secretLife.serverToken)
+          .meta({ description: 'Seconds for which it is good' }),
+      }),
+    },
+    reply: { status: 201, shape: json(tokenShape), errors: ['user_not_found', 'user_blocked'] },
   },
   createJwt: {
     ...common,
@@ -102,12 +97,13 @@ export const accessApi = declare({
     path: '/users/:userId/jwts',
     summary:
       'Makes a JWT for a user: of the session named, or of the newest. Without `recent` a user may have no session.',
-    scopes: ['users.write'],
-    params,
-    body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }),
-    status: 201,
-    reply: json(jwtShape),
-    errors: ['user_not_found', 'user_blocked', 'user_session_not_found', 'user_jwt_creation_denied'],
+    access: serverKeys('users.write'),
+    input: { params, body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }) },
+    reply: {
+      status: 201,
+      shape: json(jwtShape),
+      errors: ['user_not_found', 'user_blocked', 'user_session_not_found', 'user_jwt_creation_denied'],
+    },
   },
   listLogs: {
     ...common,
@@ -115,13 +111,14 @@ export const accessApi = declare({
     method: 'GET',
     path: '/users/:userId/logs',
     summary: 'Lists what a user did and what was done to the account, newest first.',
-    scopes: ['users.read'],
-    params,
-    query: z.object(listParameters),
-    status: 200,
-    reply: json(logListShape),
-    bound: { entries: logPage.max, bytes: 8192 },
-    errors: ['user_not_found'],
+    access: serverKeys('users.read'),
+    input: { params, query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(logListShape),
+      bound: { entries: logPage.max, bytes: 8192 },
+      errors: ['user_not_found'],
+    },
   },
   listIdentities: {
     ...common,
@@ -129,12 +126,9 @@ export const accessApi = declare({
     method: 'GET',
     path: '/users/identities',
     summary: 'Lists the accounts with identity providers by which users log in.',
-    scopes: ['users.read'],
-    query: z.object({ ...listParameters, ...searchParameter }),
-    status: 200,
-    reply: json(identityListShape),
-    bound: 'room',
-    errors: ['general_cursor_not_found'],
+    access: serverKeys('users.read'),
+    input: { query: z.object({ ...listParameters, ...searchParameter }) },
+    reply: { status: 200, shape: json(identityListShape), bound: 'room', errors: ['general_cursor_not_found'] },
   },
   deleteIdentity: {
     ...common,
@@ -142,10 +136,8 @@ export const accessApi = declare({
     method: 'DELETE',
     path: '/users/identities/:identityId',
     summary: 'Takes such an account away from its user and ends the sessions that were opened by it.',
-    scopes: ['users.write'],
-    params: z.object({ identityId: customId }),
-    status: 204,
-    reply: empty,
-    errors: ['user_identity_not_found'],
+    access: serverKeys('users.write'),
+    input: { params: z.object({ identityId: customId }) },
+    reply: { status: 204, shape: empty, errors: ['user_identity_not_found'] },
   },
 });

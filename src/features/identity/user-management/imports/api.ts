@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { declare, json, serverKeys } from '#src/contract/declaration.js';
 import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, json } from '#src/contract/operation.js';
 import { displayName, newId } from '#src/contract/shapes.js';
 import { shaVersions } from '#src/platform/crypto/foreign-hashes/hash.js';
 import { creationTimes } from '../../users/index.js';
@@ -9,14 +9,10 @@ import { managedUserShape } from '../model/view.js';
 
 const common = {
   tag: 'users',
-  auth: ['key'],
-  scopes: ['users.write'],
-  limit: 'data',
   method: 'POST',
-  bodyBytes: bodySizes.account,
-  status: 201,
-  reply: json(managedUserShape),
-  errors: ['user_already_exists'],
+  access: serverKeys('users.write'),
+  limits: { calls: 'data', bodyBytes: bodySizes.account },
+  reply: { status: 201, shape: json(managedUserShape), errors: ['user_already_exists'] },
 } as const;
 const text = (description: string) => z.string().max(1024).meta({ description });
 const person = z.object({
@@ -38,58 +34,62 @@ export const importsApi = declare({
     id: 'users.createBcryptUser',
     path: '/users/bcrypt',
     summary: 'Creates a user with a bcrypt hash.',
-    body: person,
+    input: { body: person },
   },
   argon2: {
     ...common,
     id: 'users.createArgon2User',
     path: '/users/argon2',
     summary: 'Creates a user with an Argon2 hash in the PHC format.',
-    body: person,
+    input: { body: person },
   },
   md5: {
     ...common,
     id: 'users.createMd5User',
     path: '/users/md5',
     summary: 'Creates a user with an MD5 hash in hexadecimal.',
-    body: person,
+    input: { body: person },
   },
   phpass: {
     ...common,
     id: 'users.createPhpassUser',
     path: '/users/phpass',
     summary: 'Creates a user with a phpass hash, as WordPress has them.',
-    body: person,
+    input: { body: person },
   },
   sha: {
     ...common,
     id: 'users.createShaUser',
     path: '/users/sha',
     summary: 'Creates a user with a SHA hash in hexadecimal.',
-    body: person.extend({ passwordVersion: z.enum(shaVersions).nullish() }),
+    input: { body: person.extend({ passwordVersion: z.enum(shaVersions).nullish() }) },
   },
   scrypt: {
     ...common,
     id: 'users.createScryptUser',
     path: '/users/scrypt',
     summary: 'Creates a user with a scrypt hash in hexadecimal.',
-    body: person.extend({
-      passwordSalt: text('The salt, as text'),
-      passwordCpu: number.meta({ description: 'N' }),
-      passwordMemory: number.meta({ description: 'r' }),
-      passwordParallel: number.meta({ description: 'p' }),
-      passwordLength: number.meta({ description: 'Bytes of the key' }),
-    }),
+    input: {
+      body: person.extend({
+        passwordSalt: text('The salt, as text'),
+        passwordCpu: number.meta({ description: 'N' }),
+        passwordMemory: number.meta({ description: 'r' }),
+        passwordParallel: number.meta({ description: 'p' }),
+        passwordLength: number.meta({ description: 'Bytes of the key' }),
+      }),
+    },
   },
   scryptModified: {
     ...common,
     id: 'users.createScryptModifiedUser',
     path: '/users/scrypt-modified',
     summary: 'Creates a user with a hash of Firebase.',
-    body: person.extend({
-      passwordSalt: text('The salt, base64'),
-      passwordSaltSeparator: text('The salt separator, base64'),
-      passwordSignerKey: text('The signer key, base64'),
-    }),
+    input: {
+      body: person.extend({
+        passwordSalt: text('The salt, base64'),
+        passwordSaltSeparator: text('The salt separator, base64'),
+        passwordSignerKey: text('The signer key, base64'),
+      }),
+    },
   },
 });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { declare, empty, json } from '#src/contract/operation.js';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { customId } from '#src/contract/shapes.js';
 import { passkeyBound, passkeyListShape } from '../../passkeys/index.js';
 
 const params = z.object({ userId: customId });
-const common = { tag: 'users', auth: ['key'], limit: 'data' } as const;
+const common = { tag: 'users', limits: { calls: 'data' } } as const;
 
 /** Passkeys of users, for server keys. */
 export const managedPasskeysApi = declare({
@@ -14,12 +14,9 @@ export const managedPasskeysApi = declare({
     method: 'GET',
     path: '/users/:userId/passkeys',
     summary: 'Lists the passkeys of a user.',
-    scopes: ['users.read'],
-    params,
-    status: 200,
-    reply: json(passkeyListShape),
-    bound: passkeyBound,
-    errors: ['user_not_found'],
+    access: serverKeys('users.read'),
+    input: { params },
+    reply: { status: 200, shape: json(passkeyListShape), bound: passkeyBound, errors: ['user_not_found'] },
   },
   delete: {
     ...common,
@@ -27,10 +24,8 @@ export const managedPasskeysApi = declare({
     method: 'DELETE',
     path: '/users/:userId/passkeys/:passkeyId',
     summary: 'Removes a passkey of a user.',
-    scopes: ['users.write'],
-    params: params.extend({ passkeyId: customId }),
-    status: 204,
-    reply: empty,
-    errors: ['user_not_found', 'user_passkey_not_found'],
+    access: serverKeys('users.write'),
+    input: { params: params.extend({ passkeyId: customId }) },
+    reply: { status: 204, shape: empty, errors: ['user_not_found', 'user_passkey_not_found'] },
   },
 });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { declare, empty, json, serverKeys } from '#src/contract/declaration.js';
 import { bodySizes, userLimits } from '#src/contract/limits.js';
-import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, newId, visibleText } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/index.js';
 import { targetShape } from '../../users/index.js';
 
-const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const common = { tag: 'users', limits: { calls: 'data', bodyBytes: bodySizes.account } } as const;
 const targets = '/users/:userId/targets';
 const params = z.object({ userId: customId });
 const ofTarget = params.extend({ targetId: customId });
@@ -23,13 +23,14 @@ export const targetsApi = declare({
     method: 'GET',
     path: targets,
     summary: 'Lists the targets of a user.',
-    scopes: ['users.read'],
-    params,
-    query: z.object(listParameters),
-    status: 200,
-    reply: json(z.object({ total: z.int(), targets: z.array(targetShape) }).meta({ id: 'TargetList' })),
-    bound: 'room',
-    errors: ['user_not_found', 'general_cursor_not_found'],
+    access: serverKeys('users.read'),
+    input: { params, query: z.object(listParameters) },
+    reply: {
+      status: 200,
+      shape: json(z.object({ total: z.int(), targets: z.array(targetShape) }).meta({ id: 'TargetList' })),
+      bound: 'room',
+      errors: ['user_not_found', 'general_cursor_not_found'],
+    },
   },
   create: {
     ...common,
@@ -37,18 +38,18 @@ export const targetsApi = declare({
     method: 'POST',
     path: targets,
     summary: 'Adds a target to a user.',
-    scopes: ['users.write'],
-    params,
-    body: z.object({
-      targetId: newId,
-      providerType: z.enum(['email', 'sms', 'push']),
-      identifier,
-      providerId: optional(customId),
-      name: optional(displayName),
-    }),
-    status: 201,
-    reply: json(targetShape),
-    errors: ['user_not_found', 'user_target_already_exists'],
+    access: serverKeys('users.write'),
+    input: {
+      params,
+      body: z.object({
+        targetId: newId,
+        providerType: z.enum(['email', 'sms', 'push']),
+        identifier,
+        providerId: optional(customId),
+        name: optional(displayName),
+      }),
+    },
+    reply: { status: 201, shape: json(targetShape), errors: ['user_not_found', 'user_target_already_exists'] },
   },
   get: {
     ...common,
@@ -56,11 +57,9 @@ export const targetsApi = declare({
     method: 'GET',
     path: `${targets}/:targetId`,
     summary: 'Reads a target of a user.',
-    scopes: ['users.read'],
-    params: ofTarget,
-    status: 200,
-    reply: json(targetShape),
-    errors,
+    access: serverKeys('users.read'),
+    input: { params: ofTarget },
+    reply: { status: 200, shape: json(targetShape), errors },
   },
   update: {
     ...common,
@@ -68,16 +67,16 @@ export const targetsApi = declare({
     method: 'PATCH',
     path: `${targets}/:targetId`,
     summary: 'Changes a target of a user; what is not given stays.',
-    scopes: ['users.write'],
-    params: ofTarget,
-    body: z.object({
-      identifier: optional(identifier),
-      providerId: optional(customId),
-      name: optional(displayName),
-    }),
-    status: 200,
-    reply: json(targetShape),
-    errors: [...errors, 'user_target_already_exists'],
+    access: serverKeys('users.write'),
+    input: {
+      params: ofTarget,
+      body: z.object({
+        identifier: optional(identifier),
+        providerId: optional(customId),
+        name: optional(displayName),
+      }),
+    },
+    reply: { status: 200, shape: json(targetShape), errors: [...errors, 'user_target_already_exists'] },
   },
   delete: {
     ...common,
@@ -85,10 +84,8 @@ export const targetsApi = declare({
     method: 'DELETE',
     path: `${targets}/:targetId`,
     summary: 'Removes a target of a user.',
-    scopes: ['users.write'],
-    params: ofTarget,
-    status: 204,
-    reply: empty,
-    errors,
+    access: serverKeys('users.write'),
+    input: { params: ofTarget },
+    reply: { status: 204, shape: empty, errors },
   },
 });
