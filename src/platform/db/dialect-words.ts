@@ -19,7 +19,11 @@ export const castTypes = {
 
 /** Parts of statements. A `?` is the placeholder of a bound value. */
 export interface DialectWords {
-  /** After a column: it is one of the texts of a list, bound as `Sql.list` makes it. */
+  /** A list of texts as one bound value. */
+  readonly list: (texts: readonly string[]) => string;
+  /** A statement with its placeholders as the driver reads them. The text contains no other question marks. */
+  readonly numbered: (text: string) => string;
+  /** After a column: it is one of the texts of a bound `list`. */
   readonly isOneOf: string;
   /** The texts of such a list, as a table with the column `value`. */
   readonly eachOfList: (table: string) => string;
@@ -93,6 +97,8 @@ interface RecordColumn {
 /** The words of each database. */
 export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
   sqlite: {
+    list: (texts) => JSON.stringify(texts),
+    numbered: (text) => text,
     isOneOf: 'in (select value from json_each(?))',
     eachOfList: (table) => `json_each(?) as ${table}`,
     eachInJson: (table, placeholder = '?') => `json_each(${placeholder}) as ${table}`,
@@ -134,6 +140,11 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     notify: undefined,
   },
   postgres: {
+    list: (texts) => `{${padded(texts).map(quotedInArray).join(',')}}`,
+    numbered: (text) => {
+      let position = 0;
+      return text.replace(/\?/g, () => `$${++position}`);
+    },
     isOneOf: '= any(cast(? as text[]))',
     eachOfList: (table) => `unnest(cast(? as text[])) as ${table}(value)`,
     eachInJson: (table, placeholder = '?') => `json_array_elements(cast(${placeholder} as json)) as ${table}`,
@@ -173,6 +184,20 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     notify: 'select pg_notify(?, ?)',
   },
 };
+
+const assumedLength = 10;
+
+/**
+ * Postgres assumes ten elements for an unknown list. It plans the statement again at each call if it expects a better plan for a shorter
+ * list. Short lists therefore repeat their last value, which costs nothing in an index.
+ */
+function padded(texts: readonly string[]): readonly string[] {
+  const last = texts.at(-1);
+  if (last === undefined || texts.length >= assumedLength) return texts;
+  return [...texts, ...Array.from({ length: assumedLength - texts.length }, () => last)];
+}
+
+const quotedInArray = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 
 function printedBySqlite(kind: ColumnKind, column: string): string {
   switch (kind) {

@@ -3,20 +3,9 @@ import type { Knex } from 'knex';
 import { Lru } from '../cache/lru.js';
 import { type DialectFacts, dialectFacts } from './dialect-facts.js';
 import { type DialectName, type DialectWords, dialectWords } from './dialect-words.js';
+import { type Bound, createTemplate, type Query, type Template, type Value } from './template.js';
 
-/** A value of a statement. */
-export type Value = string | number | null;
-
-/** A bound value; a Buffer is a value in the binary format of Postgres. */
-export type Bound = Value | Buffer;
-
-/** SQL text with its values, ready for the driver. The text is the key of the prepared statement. */
-export interface Query {
-  readonly sql: string;
-  readonly values: readonly Bound[];
-  /** Every column of the result is text. Postgres then sends the values as they are stored, without computing their length first. */
-  readonly allText?: true;
-}
+export type { Bound, Query, Value } from './template.js';
 
 /** A placeholder that is filled in at each call. */
 class Parameter {
@@ -35,8 +24,11 @@ interface Builders {
   raw: Knex['raw'];
 }
 
-/** Compiles SQL for one database; it never connects. */
-export interface Sql {
+/**
+ * Compiles SQL for one database; it never connects. Called as the tag of a template, it makes a statement: the values given in the template
+ * are bound, and its parts become text.
+ */
+export interface Sql extends Template {
   readonly dialect: DialectName;
   readonly words: DialectWords;
   readonly facts: DialectFacts;
@@ -65,13 +57,13 @@ export function createSql(dialect: DialectName): Sql {
   const knex: Builders = Object.assign((table: string | Knex.QueryBuilder | Knex.Raw) => loadKnex()(table as string), {
     raw: ((...given: Parameters<Knex['raw']>) => loadKnex().raw(...given)) as Knex['raw'],
   });
-  const numbered = createNumbering();
   const native = (builder: Builder): { sql: string; bindings: readonly unknown[] } => {
     const { sql, bindings } = builder.toSQL().toNative();
     return { sql, bindings };
   };
   const words = dialectWords[dialect];
-  return {
+  const numbered = createNumbering(words);
+  const compilers: Pick<Sql, keyof Sql> = {
     dialect,
     words,
     facts: dialectFacts[dialect],
@@ -90,28 +82,14 @@ export function createSql(dialect: DialectName): Sql {
       };
     },
     isOneOf: (column, list) => knex.raw(`?? ${words.isOneOf}`, [column, list]),
-    list: (values) =>
-      dialect === 'sqlite'
-        ? JSON.stringify(values)
-        : `{${padded(values)
-            .map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`)
-            .join(',')}}`,
+    list: words.list,
     text: (source, values) => ({ sql: dialect === 'sqlite' ? source : numbered(source), values }),
     compile: (builder) => {
       const { sql, bindings } = native(builder);
       return { sql, values: bindings as readonly Value[] };
     },
   };
-}
-
-/**
- * Postgres assumes ten elements for an unknown list. It plans the statement again at each call if it expects a better plan for a shorter
- * list. Short lists therefore repeat their last value, which costs nothing in an index.
- */
-function padded(values: readonly string[]): readonly string[] {
-  const last = values.at(-1);
-  if (last === undefined || values.length >= assumedLength) return values;
-  return [...values, ...Array.from({ length: assumedLength - values.length }, () => last)];
+  return Object.assign(createTemplate(dialect), compilers);
 }
 
 /** Loads knex on the first call. Uses `require` because a unit of work cannot wait for `import()`. */
@@ -127,18 +105,16 @@ function createLoader(dialect: DialectName): () => Knex {
   };
 }
 
-const assumedLength = 10;
 /** Bounds of the cache of native texts. */
 const cacheBounds = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const;
 
-/** Numbers the placeholders of a text for Postgres. The texts contain no other question marks. */
-function createNumbering(): (source: string) => string {
+/** Numbers the placeholders of texts, and caches the result. */
+function createNumbering({ numbered }: DialectWords): (source: string) => string {
   const cache = new Lru<string>(cacheBounds);
   return (source) => {
     const before = cache.get(source);
     if (before !== undefined) return before;
-    let position = 0;
-    const text = source.replace(/\?/g, () => `$${++position}`);
+    const text = numbered(source);
     cache.set(source, text, 2 * text.length);
     return text;
   };

@@ -1,0 +1,151 @@
+import { type DialectName, type DialectWords, dialectWords } from './dialect-words.js';
+
+/** A value of a statement. */
+export type Value = string | number | null;
+
+/** A bound value; a Buffer is a value in the binary format of Postgres. */
+export type Bound = Value | Buffer;
+
+/** SQL text with its values, ready for the driver. The text is the key of the prepared statement. */
+export interface Query {
+  readonly sql: string;
+  readonly values: readonly Bound[];
+  /** Every column of the result is text. Postgres then sends the values as they are stored, without computing their length first. */
+  readonly allText?: true;
+}
+
+/** A list of texts of any length, bound as one value, so that the statement's text does not depend on it. */
+type List = readonly string[];
+
+/** Text of a part, the same for both databases or not. */
+type Text = string | Readonly<Record<DialectName, string>>;
+
+/** A part of a statement: text, with `?` for each of its values. */
+export class Part {
+  readonly text: Text;
+  readonly values: readonly (Bound | List)[];
+  constructor(text: Part['text'], values: Part['values'] = []) {
+    this.text = text;
+    this.values = values;
+  }
+}
+
+/** A statement; it may also be a part of another one. */
+export class Statement extends Part implements Query {
+  readonly sql: string;
+  declare readonly values: readonly Bound[];
+  constructor(text: string, sql: string, values: readonly Bound[]) {
+    super(text, values);
+    this.sql = sql;
+  }
+}
+
+/** A part of a template: a bound value, or a piece of the text. False is no text. */
+export type Given = Bound | List | Part | false;
+
+/** The tag of SQL templates. */
+export type Template = (strings: TemplateStringsArray, ...given: readonly Given[]) => Statement;
+
+/** The texts of a template, by the texts of the parts given so far. A value does not change the text. */
+class Texts {
+  text = '';
+  sql = '';
+  #afterValue: Texts | undefined;
+  readonly #afterPart = new Map<string, Texts>();
+
+  afterValue(): Texts {
+    this.#afterValue ??= new Texts();
+    return this.#afterValue;
+  }
+
+  afterPart(text: string): Texts {
+    const known = this.#afterPart.get(text);
+    if (known !== undefined) return known;
+    const added = new Texts();
+    this.#afterPart.set(text, added);
+    return added;
+  }
+}
+
+/** Most texts of one template, so that names from outside cannot fill the memory. */
+const maxTexts = 200;
+
+/** Creates the tag for a database. It writes the text of a template once for the same parts, so that later calls only collect values. */
+export function createTemplate(dialect: DialectName): Template {
+  const words = dialectWords[dialect];
+  const templates = new Map<TemplateStringsArray, { readonly first: Texts; count: number }>();
+  const added = (strings: TemplateStringsArray) => {
+    const template = { first: new Texts(), count: 0 };
+    templates.set(strings, template);
+    return template;
+  };
+  return (strings, ...given) => {
+    const template = templates.get(strings) ?? added(strings);
+    let texts = template.first;
+    let isPlain = true;
+    for (const one of given)
+      if (one === false || one instanceof Part) {
+        isPlain = false;
+        texts = texts.afterPart(textOf(one, dialect));
+      } else {
+        if (isList(one)) isPlain = false;
+        texts = texts.afterValue();
+      }
+    if (texts.text === '') {
+      texts.text = write(strings, given, dialect);
+      texts.sql = words.numbered(texts.text);
+      if (++template.count >= maxTexts) templates.delete(strings);
+    }
+    return new Statement(texts.text, texts.sql, isPlain ? (given as Bound[]) : valuesOf(given, words));
+  };
+}
+
+function valuesOf(given: readonly Given[], { list }: DialectWords): Bound[] {
+  const values: Bound[] = [];
+  for (const one of given)
+    if (one instanceof Part) for (const value of one.values) values.push(isList(value) ? list(value) : value);
+    else if (one !== false) values.push(isList(one) ? list(one) : one);
+  return values;
+}
+
+const isList = (value: Bound | List): value is List => Array.isArray(value);
+
+function textOf(given: Part | false, dialect: DialectName): string {
+  if (given === false) return '';
+  return typeof given.text === 'string' ? given.text : given.text[dialect];
+}
+
+/** The text with `?` for the values. Line breaks of the source become spaces. */
+function write(strings: TemplateStringsArray, given: readonly Given[], dialect: DialectName): string {
+  const texts = strings.map((text, at) => {
+    const before = given[at - 1];
+    const part = before === undefined ? '' : before === false || before instanceof Part ? textOf(before, dialect) : '?';
+    return part + text.replace(/\s*\n\s*/g, '\n');
+  });
+  return texts
+    .join('')
+    .replace(/^\n|\n$/g, '')
+    .replaceAll('\n', ' ');
+}
+
+/** Text of each database. */
+export function inWords(write: (words: DialectWords) => string): Text {
+  return { sqlite: write(dialectWords.sqlite), postgres: write(dialectWords.postgres) };
+}
+
+/** Text of this code base that is not a value, such as a column that is known only at run time. */
+export const raw = (text: string, values?: Part['values']) => new Part(text, values);
+
+/** After a column: it is one of a list. */
+export const oneOf = (list: List) => new Part(isOneOf, [list]);
+const isOneOf = inWords((words) => words.isOneOf);
+
+/** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
+export const forUpdate = new Part(inWords((words) => words.forUpdate));
+
+/** `forUpdate` for the rows of one of the joined tables. */
+export const forUpdateOf = (table: string) =>
+  new Part(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
+
+/** Locks the rows, and skips those that another unit has locked. */
+export const skipLocked = new Part(inWords((words) => words.skipLocked));
