@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text, word } from '#src/platform/db/table.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 
@@ -38,28 +38,20 @@ export type TransactionRow = ReturnType<typeof loginTransactions.decode>;
 
 /** SQL over pending logins. */
 export function createLoginTransactionStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = loginTransactions;
   return {
-    insert: (row: TransactionRow): Query => sql.compile(knex(name).insert(loginTransactions.encode(row))),
+    insert: (row: TransactionRow) => sql`${loginTransactions.insert(row)}`,
     /**
      * Deletes a pending login and returns it, so that it is used only once. Skips expired logins and those dated in the future: after the
      * clock was set back, their age is unknown.
      */
-    take: (projectId: string, provider: string, id: string, now: Instant): Query => {
-      const rows = knex(name)
-        .where({ id, project_id: projectId, provider })
-        .where('expire', '>', now)
-        .where('created_at', '<=', instantOf(latestPast(millisecondsOf(now))));
-      // Knex omits `returning` for deletes on SQLite.
-      return sql.compile(knex.raw('? returning ?', [rows.delete(), loginTransactions.select(sql)]));
-    },
-    prune: (before: Instant, max: number): Query =>
-      sql.compile(
-        knex(name)
-          .whereIn('id', knex(name).where('expire', '<', before).limit(max).select('id'))
-          .delete(),
-      ),
+    take: (projectId: string, provider: string, id: string, now: Instant) => sql`
+      delete from login_transactions
+      where id = ${id} and project_id = ${projectId} and provider = ${provider} and expire > ${now}
+        and created_at <= ${instantOf(latestPast(millisecondsOf(now)))}
+      returning ${loginTransactions.row}`,
+    prune: (before: Instant, max: number) => sql`
+      delete from login_transactions
+      where id in (select id from login_transactions where expire < ${before} limit ${max})`,
   };
 }
 
@@ -68,19 +60,12 @@ export const usedAnswers = table('used_answers', { projectId: text, provider: te
 
 /** SQL over used responses. */
 export function createUsedAnswerStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = usedAnswers;
   return {
     /** Returns no row if the response was used before. Waits for a concurrent insert of the same response. */
-    insert: (row: ReturnType<typeof usedAnswers.decode>): Query =>
-      sql.compile(knex(name).insert(usedAnswers.encode(row)).onConflict().ignore().returning('answer')),
-    prune: (before: Instant, max: number): Query => {
-      const keys = ['project_id', 'provider', 'answer'];
-      return sql.compile(
-        knex(name)
-          .whereIn(keys, knex(name).where('expire', '<', before).limit(max).select(keys))
-          .delete(),
-      );
-    },
+    insert: (row: ReturnType<typeof usedAnswers.decode>) =>
+      sql`${usedAnswers.insert(row)} on conflict do nothing returning answer`,
+    prune: (before: Instant, max: number) => sql`
+      delete from used_answers where (project_id, provider, answer) in
+        (select project_id, provider, answer from used_answers where expire < ${before} limit ${max})`,
   };
 }

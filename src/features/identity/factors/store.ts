@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bool, epoch, instant, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Authenticator apps of users; the seed is sealed. */
@@ -39,43 +39,34 @@ type CodeRow = ReturnType<typeof recoveryCodes.decode>;
 
 /** SQL over the second factors of users. */
 export function createFactorStore(sql: Sql) {
-  const { knex } = sql;
-  const totp = (projectId: string, userId: string) =>
-    knex(authenticators.name).where({ project_id: projectId, user_id: userId, type: 'totp' });
-  const codes = (projectId: string, userId: string) =>
-    knex(recoveryCodes.name).where({ project_id: projectId, user_id: userId });
+  const totpOf = (projectId: string, userId: string) =>
+    sql`project_id = ${projectId} and user_id = ${userId} and type = 'totp'`;
   return {
-    authenticator: sql.prepare<{ projectId: string; userId: string }>((k, p) =>
-      k(authenticators.name)
-        .where({ project_id: p.projectId, user_id: p.userId, type: 'totp' })
-        .select(authenticators.select(sql)),
-    ),
+    authenticator: ({ projectId, userId }: { projectId: string; userId: string }) =>
+      sql`select ${authenticators.row} from authenticators where ${totpOf(projectId, userId)}`,
     /** Inserts an authenticator or replaces one that is not verified. Does nothing if the user has a verified one. */
-    putAuthenticator: (row: AuthenticatorRow): Query =>
-      sql.compile(
-        knex(authenticators.name)
-          .insert(authenticators.encode(row))
-          .onConflict(['project_id', 'user_id', 'type'])
-          .merge()
-          .where('authenticators.verified', 0),
-      ),
-    verifyAuthenticator: (projectId: string, userId: string): Query =>
-      sql.compile(totp(projectId, userId).update({ verified: 1 })),
+    putAuthenticator: (row: AuthenticatorRow) => sql`
+      ${authenticators.insert(row)}
+      on conflict (project_id, user_id, type) do update set ${authenticators.overwrite} where authenticators.verified = 0`,
+    verifyAuthenticator: (projectId: string, userId: string) =>
+      sql`update authenticators set verified = 1 where ${totpOf(projectId, userId)}`,
     /**
      * Marks a step and all before it as used. Does nothing if `lastStep` has changed since it was read, because a parallel attempt was
      * faster.
      */
-    spendStep: ({ projectId, userId, lastStep }: AuthenticatorRow, step: number): Query =>
-      sql.compile(totp(projectId, userId).andWhere('last_step', lastStep).update({ last_step: step })),
-    removeAuthenticator: (projectId: string, userId: string): Query => sql.compile(totp(projectId, userId).delete()),
-    addCodes: (rows: readonly CodeRow[]): Query =>
-      sql.compile(knex(recoveryCodes.name).insert(rows.map((row) => recoveryCodes.encode(row)))),
+    spendStep: ({ projectId, userId, lastStep }: AuthenticatorRow, step: number) =>
+      sql`update authenticators set last_step = ${step} where ${totpOf(projectId, userId)} and last_step = ${lastStep}`,
+    removeAuthenticator: (projectId: string, userId: string) =>
+      sql`delete from authenticators where ${totpOf(projectId, userId)}`,
+    addCodes: (rows: readonly CodeRow[]) => sql`${recoveryCodes.insert(rows)}`,
     /** Marks a recovery code as used. Does nothing if it does not exist or was used before. */
-    spendCode: (projectId: string, userId: string, digest: string, now: Instant): Query =>
-      sql.compile(codes(projectId, userId).andWhere({ digest }).whereNull('used_at').update({ used_at: now })),
-    codes: (projectId: string, userId: string): Query =>
-      sql.compile(codes(projectId, userId).select(recoveryCodes.select(sql))),
-    removeCodes: (projectId: string, userId: string): Query => sql.compile(codes(projectId, userId).delete()),
+    spendCode: (projectId: string, userId: string, digest: string, now: Instant) => sql`
+      update recovery_codes set used_at = ${now}
+      where project_id = ${projectId} and user_id = ${userId} and digest = ${digest} and used_at is null`,
+    codes: (projectId: string, userId: string) =>
+      sql`select ${recoveryCodes.row} from recovery_codes where project_id = ${projectId} and user_id = ${userId}`,
+    removeCodes: (projectId: string, userId: string) =>
+      sql`delete from recovery_codes where project_id = ${projectId} and user_id = ${userId}`,
   };
 }
 

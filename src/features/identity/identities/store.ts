@@ -1,6 +1,6 @@
 import { soughtAddress } from '#src/contract/email-address.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 
@@ -42,39 +42,34 @@ export const identityFields = {
 
 /** SQL over identities. */
 export function createIdentityStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = identities;
-  const one = (projectId: string, id: string) => knex(name).where({ project_id: projectId, id });
-  const ofUser = (projectId: string, userId: string) => knex(name).where({ project_id: projectId, user_id: userId });
+  const { row: columns } = identities;
   return {
     rows: (projectId: string, userId: string | undefined) =>
-      userId === undefined ? knex(name).where({ project_id: projectId }) : ofUser(projectId, userId),
+      sql.knex(identities.name).where({ project_id: projectId, ...(userId === undefined ? {} : { user_id: userId }) }),
     columns: () => identities.select(sql),
-    find: (projectId: string, id: string): Query => sql.compile(one(projectId, id).select(identities.select(sql))),
-    findByUid: (projectId: string, provider: string, providerUid: string): Query =>
-      sql.compile(
-        knex(name).where({ project_id: projectId, provider, provider_uid: providerUid }).select(identities.select(sql)),
-      ),
-    ofUser: (projectId: string, userId: string): Query =>
-      sql.compile(ofUser(projectId, userId).orderBy(['created_at', 'id']).select(identities.select(sql))),
-    anyOf: (projectId: string, userId: string): Query => sql.compile(ofUser(projectId, userId).limit(1).select('id')),
-    countOf: (projectId: string, userId: string): Query => sql.compile(ofUser(projectId, userId).count({ count: '*' })),
-    countAt: (projectId: string, provider: string): Query =>
-      sql.compile(knex(name).where({ project_id: projectId, provider }).count({ count: '*' })),
+    find: (projectId: string, id: string) =>
+      sql`select ${columns} from identities where project_id = ${projectId} and id = ${id}`,
+    findByUid: (projectId: string, provider: string, providerUid: string) => sql`
+      select ${columns} from identities
+      where project_id = ${projectId} and provider = ${provider} and provider_uid = ${providerUid}`,
+    ofUser: (projectId: string, userId: string) => sql`
+      select ${columns} from identities where project_id = ${projectId} and user_id = ${userId} order by created_at, id`,
+    anyOf: (projectId: string, userId: string) =>
+      sql`select id from identities where project_id = ${projectId} and user_id = ${userId} limit 1`,
+    countOf: (projectId: string, userId: string) =>
+      sql`select count(*) as count from identities where project_id = ${projectId} and user_id = ${userId}`,
+    countAt: (projectId: string, provider: string) =>
+      sql`select count(*) as count from identities where project_id = ${projectId} and provider = ${provider}`,
     /** Returns no row if the account at the provider is already linked. Waits for a concurrent insert of the same account. */
-    insert: (row: IdentityRow): Query =>
-      sql.compile(
-        knex(name)
-          .insert(identities.encode(row))
-          .onConflict(['project_id', 'provider', 'provider_uid'])
-          .ignore()
-          .returning('id'),
-      ),
-    update: (projectId: string, id: string, change: Partial<IdentityRow>): Query =>
-      sql.compile(one(projectId, id).update(identities.encodeSome(change))),
+    insert: (row: IdentityRow) =>
+      sql`${identities.insert(row)} on conflict (project_id, provider, provider_uid) do nothing returning id`,
+    update: (projectId: string, id: string, change: Partial<IdentityRow>) =>
+      sql`update identities set ${identities.set(change)} where project_id = ${projectId} and id = ${id}`,
     /** `update` that applies only if the stored tokens are still `before`: a concurrent refresh may have replaced them. */
-    replaceTokens: (projectId: string, id: string, before: string, change: Partial<IdentityRow>): Query =>
-      sql.compile(one(projectId, id).where({ tokens: before }).update(identities.encodeSome(change))),
-    remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),
+    replaceTokens: (projectId: string, id: string, before: string, change: Partial<IdentityRow>) => sql`
+      update identities set ${identities.set(change)}
+      where project_id = ${projectId} and id = ${id} and tokens = ${before}`,
+    remove: (projectId: string, id: string) =>
+      sql`delete from identities where project_id = ${projectId} and id = ${id}`,
   };
 }

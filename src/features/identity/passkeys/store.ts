@@ -1,5 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Passkeys of users. Credential ids and public keys are base64url; neither is secret. */
@@ -36,50 +36,30 @@ type WebauthnChallengeRow = ReturnType<typeof webauthnChallenges.decode>;
 
 /** SQL over passkeys and the challenges of their ceremonies. */
 export function createPasskeyStore(sql: Sql) {
-  const { knex } = sql;
-  const one = (projectId: string, id: string) => knex(passkeys.name).where({ project_id: projectId, id });
   return {
-    ofUser: sql.prepare<{ projectId: string; userId: string }>((k, p) =>
-      k(passkeys.name)
-        .where({ project_id: p.projectId, user_id: p.userId })
-        .orderBy(['created_at', 'id'])
-        .select(passkeys.select(sql)),
-    ),
-    byCredential: sql.prepare<{ projectId: string; credentialId: string }>((k, p) =>
-      k(passkeys.name).where({ project_id: p.projectId, credential_id: p.credentialId }).select(passkeys.select(sql)),
-    ),
+    ofUser: ({ projectId, userId }: { projectId: string; userId: string }) => sql`
+      select ${passkeys.row} from passkeys where project_id = ${projectId} and user_id = ${userId}
+      order by created_at, id`,
+    byCredential: ({ projectId, credentialId }: { projectId: string; credentialId: string }) =>
+      sql`select ${passkeys.row} from passkeys where project_id = ${projectId} and credential_id = ${credentialId}`,
     /** Returns no row if the credential is already registered. */
-    insert: (row: PasskeyRow): Query =>
-      sql.compile(knex(passkeys.name).insert(passkeys.encode(row)).onConflict().ignore().returning('id')),
-    rename: (projectId: string, id: string, name: string, updatedAt: Instant): Query =>
-      sql.compile(one(projectId, id).update({ name, updated_at: updatedAt })),
+    insert: (row: PasskeyRow) => sql`${passkeys.insert(row)} on conflict do nothing returning id`,
+    rename: (projectId: string, id: string, name: string, updatedAt: Instant) => sql`
+      update passkeys set name = ${name}, updated_at = ${updatedAt} where project_id = ${projectId} and id = ${id}`,
     /** Sets the counter. Changes nothing if the passkey was removed or a parallel login has changed the counter. */
-    use: ({ projectId, id, userId, counter }: PasskeyRow, next: number, now: Instant): Query =>
-      sql.compile(
-        one(projectId, id).andWhere({ user_id: userId, counter }).update({ counter: next, accessed_at: now }),
-      ),
-    remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),
+    use: ({ projectId, id, userId, counter }: PasskeyRow, next: number, now: Instant) => sql`
+      update passkeys set counter = ${next}, accessed_at = ${now}
+      where project_id = ${projectId} and id = ${id} and user_id = ${userId} and counter = ${counter}`,
+    remove: (projectId: string, id: string) => sql`delete from passkeys where project_id = ${projectId} and id = ${id}`,
 
-    putChallenge: (row: WebauthnChallengeRow): Query =>
-      sql.compile(knex(webauthnChallenges.name).insert(webauthnChallenges.encode(row))),
+    putChallenge: (row: WebauthnChallengeRow) => sql`${webauthnChallenges.insert(row)}`,
     /** Deletes a challenge and returns it. Of parallel calls only one gets it. */
-    takeChallenge: (projectId: string, digest: string): Query =>
-      // Knex omits `returning` for deletes on SQLite.
-      sql.compile(
-        knex.raw('? returning ?', [
-          knex(webauthnChallenges.name).where({ project_id: projectId, digest }).delete(),
-          webauthnChallenges.select(sql),
-        ]),
-      ),
-    pruneChallenges: (before: Instant, max: number): Query =>
-      sql.compile(
-        knex(webauthnChallenges.name)
-          .whereIn(
-            ['project_id', 'digest'],
-            knex(webauthnChallenges.name).where('expire', '<', before).limit(max).select('project_id', 'digest'),
-          )
-          .delete(),
-      ),
+    takeChallenge: (projectId: string, digest: string) => sql`
+      delete from webauthn_challenges where project_id = ${projectId} and digest = ${digest}
+      returning ${webauthnChallenges.row}`,
+    pruneChallenges: (before: Instant, max: number) => sql`
+      delete from webauthn_challenges where (project_id, digest) in
+        (select project_id, digest from webauthn_challenges where expire < ${before} limit ${max})`,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bool, instant, table, text } from '#src/platform/db/table.js';
+import { forUpdate } from '#src/platform/db/template.js';
 
 /** Identity providers of projects; the configuration is sealed. */
 export const providers = table('providers', {
@@ -28,29 +29,19 @@ export type ProviderRow = ReturnType<typeof providers.decode>;
 
 /** SQL over identity providers. */
 export function createProviderStore(sql: Sql) {
-  const { knex } = sql;
-  const one = (projectId: string, key: string) => knex(providers.name).where({ project_id: projectId, key });
   return {
-    find: sql.prepare<{ projectId: string; key: string }>((k, p) =>
-      k(providers.name).where({ project_id: p.projectId, key: p.key }).select(providers.select(sql)),
-    ),
-    list: (projectId: string): Query =>
-      sql.compile(
-        knex(providers.name)
-          .where({ project_id: projectId })
-          .orderBy(['created_at', 'key'])
-          .select(providers.select(sql)),
-      ),
-    count: (projectId: string): Query =>
-      sql.compile(knex(providers.name).where({ project_id: projectId }).count({ count: '*' })),
+    find: ({ projectId, key }: { projectId: string; key: string }) =>
+      sql`select ${providers.row} from providers where project_id = ${projectId} and key = ${key}`,
+    list: (projectId: string) =>
+      sql`select ${providers.row} from providers where project_id = ${projectId} order by created_at, key`,
+    count: (projectId: string) => sql`select count(*) as count from providers where project_id = ${projectId}`,
     /** Locks the project, so that no other unit adds providers until this one ends. */
-    holdProject: (projectId: string): Query =>
-      sql.compile(knex('projects').where({ id: projectId }).forUpdate().select('id')),
+    holdProject: (projectId: string) => sql`select id from projects where id = ${projectId}${forUpdate}`,
     /** Returns no row if the key is taken. */
-    insert: (row: ProviderRow): Query =>
-      sql.compile(knex(providers.name).insert(providers.encode(row)).onConflict().ignore().returning('key')),
-    update: (projectId: string, key: string, change: Partial<ProviderRow>): Query =>
-      sql.compile(one(projectId, key).update(providers.encodeSome(change))),
-    remove: (projectId: string, key: string): Query => sql.compile(one(projectId, key).delete()),
+    insert: (row: ProviderRow) => sql`${providers.insert(row)} on conflict do nothing returning key`,
+    update: (projectId: string, key: string, change: Partial<ProviderRow>) =>
+      sql`update providers set ${providers.set(change)} where project_id = ${projectId} and key = ${key}`,
+    remove: (projectId: string, key: string) =>
+      sql`delete from providers where project_id = ${projectId} and key = ${key}`,
   };
 }

@@ -54,17 +54,17 @@ export interface SessionReader {
   pending(reader: Reader, project: Project, userId: string): Promise<SessionRow[]>;
 }
 
-interface Deps extends Pick<Runtime, 'sql' | 'clock' | 'config'> {
+interface Deps extends Pick<Runtime, 'clock' | 'config'> {
   readonly store: SessionStore;
   readonly cache: Lru<DecodedRow>;
 }
 
 /** Reads sessions and computes their expiry. */
 export function createSessionReader(
-  { sql, clock, config }: Pick<Runtime, 'sql' | 'clock' | 'config'>,
+  { clock, config }: Pick<Runtime, 'clock' | 'config'>,
   store: SessionStore,
 ): SessionReader {
-  const deps: Deps = { sql, clock, config, store, cache: new Lru<DecodedRow>(decodedRows) };
+  const deps: Deps = { clock, config, store, cache: new Lru<DecodedRow>(decodedRows) };
   return { resolve, ...bind(deps, { expiry, isAlive, load, stored, active, pending }) };
 }
 
@@ -90,8 +90,8 @@ function isAlive({ clock, config }: Deps, session: SessionRow, project: Project)
   return idleDays === null || clock.now() - millisecondsOf(session.accessedAt) < idleDays * dayMs;
 }
 
-async function load({ sql, store, cache }: Deps, reader: Reader, ids: readonly string[]) {
-  const rows = await reader.all({ ...store.withUsers({ ids: sql.list(ids) }), allText: true });
+async function load({ store, cache }: Deps, reader: Reader, ids: readonly string[]) {
+  const rows = await reader.all({ ...store.withUsers(ids), allText: true });
   return new Map(rows.map((row) => [String(row.id), decode(cache, String(row.id), row)]));
 }
 

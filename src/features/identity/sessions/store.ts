@@ -1,7 +1,8 @@
 import type { Device, Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
+import { oneOf, raw } from '#src/platform/db/template.js';
 import { userTable } from '../users/index.js';
 
 /** Sessions. A session ended by a block keeps its row, so that its holder gets `user_blocked`. */
@@ -38,47 +39,34 @@ export interface Overdue {
   readonly projectIds?: readonly string[];
 }
 
+const session = sessions.rowAs('session');
+const user = userTable.rowAs('user');
+
 /** SQL over sessions. */
 export function createSessionStore(sql: Sql) {
-  const { knex } = sql;
-  const overdue = ({ column, until, projectIds }: Overdue) => {
-    const found = knex(sessions.name).where(column, '<=', until);
-    return projectIds === undefined ? found : found.where(sql.isOneOf('project_id', sql.list(projectIds)));
-  };
+  const isOverdue = ({ column, until, projectIds }: Overdue) =>
+    sql`${raw(column)} <= ${until}${projectIds !== undefined && sql` and project_id ${oneOf(projectIds)}`}`;
   return {
     /** Sessions with their users in one query, for authenticating requests. */
-    withUsers: sql.prepare<{ ids: string }>((k, p) =>
-      k(sessions.name)
-        .join(userTable.name, (on) =>
-          on.on('users.project_id', 'sessions.project_id').andOn('users.id', 'sessions.user_id'),
-        )
-        .where(sql.isOneOf('sessions.id', p.ids))
-        .select('sessions.id', sessions.select(sql, 'session'), userTable.select(sql, 'user')),
-    ),
-    active: sql.prepare<{ projectId: string; userId: string; now: Instant }>((k, p) =>
-      k(sessions.name)
-        .where({ project_id: p.projectId, user_id: p.userId })
-        .whereNull('ended_at')
-        .andWhere('expire', '>', p.now)
-        .orderBy(['created_at', 'id'])
-        .select(sessions.select(sql)),
-    ),
-    insert: (row: SessionRow): Query => sql.compile(knex(sessions.name).insert(sessions.encode(row))),
-    update: (projectId: string, id: string, change: Partial<SessionRow>): Query =>
-      sql.compile(knex(sessions.name).where({ project_id: projectId, id }).update(sessions.encodeSome(change))),
-    overdue: (selection: Overdue, max: number): Query =>
-      sql.compile(overdue(selection).limit(max).select(sessions.select(sql))),
+    withUsers: (ids: readonly string[]) => sql`
+      select sessions.id, ${session}, ${user} from sessions
+      join users on users.project_id = sessions.project_id and users.id = sessions.user_id
+      where sessions.id ${oneOf(ids)}`,
+    active: ({ projectId, userId, now }: { projectId: string; userId: string; now: Instant }) => sql`
+      select ${sessions.row} from sessions
+      where project_id = ${projectId} and user_id = ${userId} and ended_at is null and expire > ${now}
+      order by created_at, id`,
+    insert: (row: SessionRow) => sql`${sessions.insert(row)}`,
+    update: (projectId: string, id: string, change: Partial<SessionRow>) =>
+      sql`update sessions set ${sessions.set(change)} where project_id = ${projectId} and id = ${id}`,
+    overdue: (selection: Overdue, max: number) =>
+      sql`select ${sessions.row} from sessions where ${isOverdue(selection)} limit ${max}`,
     /** Deletes the sessions that are still overdue and returns them. */
-    removeOverdue: (projectId: string, ids: readonly string[], selection: Overdue): Query => {
-      const those = overdue(selection)
-        .where('project_id', projectId)
-        .where(sql.isOneOf('id', sql.list(ids)));
-      // Knex omits `returning` for deletes on SQLite.
-      return sql.compile(knex.raw('? returning ?', [those.delete(), sessions.select(sql)]));
-    },
-    remove: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(sessions.name).where({ project_id: p.projectId, id: p.id }).delete(),
-    ),
+    removeOverdue: (projectId: string, ids: readonly string[], selection: Overdue) => sql`
+      delete from sessions where ${isOverdue(selection)} and project_id = ${projectId} and id ${oneOf(ids)}
+      returning ${sessions.row}`,
+    remove: ({ projectId, id }: { projectId: string; id: string }) =>
+      sql`delete from sessions where project_id = ${projectId} and id = ${id}`,
   };
 }
 

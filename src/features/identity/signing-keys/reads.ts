@@ -28,7 +28,7 @@ export function createKeyReads(
   const cache = new Map<string, { readonly keys: readonly SigningKey[]; readonly until: number }>();
   const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, SigningKey[]>> => {
     const byProject = new Map<string, SigningKey[]>();
-    for (const row of await reader.all(store.ofProjects({ ids: sql.list(ids) }))) {
+    for (const row of await reader.all(store.ofProjects(ids))) {
       const key = signingKeys.decode(row);
       byProject.set(key.projectId, [...(byProject.get(key.projectId) ?? []), key]);
     }

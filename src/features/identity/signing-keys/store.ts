@@ -1,8 +1,9 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, integer, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
+import { oneOf } from '#src/platform/db/template.js';
 
 /** The public part of an RSA key in the format of RFC 7517. */
 export interface PublicJwk {
@@ -39,48 +40,36 @@ export type SigningKey = ReturnType<typeof signingKeys.decode>;
 
 /** SQL over signing keys. */
 export function createSigningKeyStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = signingKeys;
-  const byAge = ['project_id', 'alg', 'generation'];
-  const withoutSuccessor = (since: Instant) => knex(name).whereNull('signs_until').where('signs_from', '<=', since);
+  const { row: columns } = signingKeys;
   return {
-    ofProjects: sql.prepare<{ ids: string }>((k, p) =>
-      k(name).where(sql.isOneOf('project_id', p.ids)).orderBy(byAge).select(signingKeys.select(sql)),
-    ),
-    find: (kid: string): Query => sql.compile(knex(name).where({ kid }).select(signingKeys.select(sql))),
+    ofProjects: (ids: readonly string[]) =>
+      sql`select ${columns} from signing_keys where project_id ${oneOf(ids)} order by project_id, alg, generation`,
+    find: (kid: string) => sql`select ${columns} from signing_keys where kid = ${kid}`,
     /** Returns no row if another process has created this generation. */
-    insert: (key: SigningKey): Query =>
-      sql.compile(knex(name).insert(signingKeys.encode(key)).onConflict().ignore().returning('kid')),
+    insert: (key: SigningKey) => sql`${signingKeys.insert(key)} on conflict do nothing returning kid`,
     /** Sets the end of every key of the algorithm except its successor. */
-    retire: ({ projectId, alg, kid, signsFrom }: SigningKey, publishedUntil: Instant): Query =>
-      sql.compile(
-        knex(name)
-          .where({ project_id: projectId, alg })
-          .whereNull('signs_until')
-          .whereNot({ kid })
-          .update({ signs_until: signsFrom, published_until: publishedUntil }),
-      ),
+    retire: ({ projectId, alg, kid, signsFrom }: SigningKey, publishedUntil: Instant) => sql`
+      update signing_keys set signs_until = ${signsFrom}, published_until = ${publishedUntil}
+      where project_id = ${projectId} and alg = ${alg} and signs_until is null and kid <> ${kid}`,
     /** Reverts `retire` after the successor was revoked. */
-    keep: ({ projectId, alg, signsFrom }: SigningKey): Query =>
-      sql.compile(
-        knex(name)
-          .where({ project_id: projectId, alg, signs_until: signsFrom })
-          .update({ signs_until: null, published_until: null }),
-      ),
-    startNow: (kid: string, now: Instant): Query => sql.compile(knex(name).where({ kid }).update({ signs_from: now })),
+    keep: ({ projectId, alg, signsFrom }: SigningKey) => sql`
+      update signing_keys set signs_until = null, published_until = null
+      where project_id = ${projectId} and alg = ${alg} and signs_until = ${signsFrom}`,
+    startNow: (kid: string, now: Instant) => sql`update signing_keys set signs_from = ${now} where kid = ${kid}`,
     /** Keys that start or stop signing later than any rotation would set; they were rotated before the clock was set back. */
-    ahead: (latest: Instant): Query =>
-      sql.compile(
-        knex(name).where('signs_from', '>', latest).orWhere('signs_until', '>', latest).select(signingKeys.select(sql)),
-      ),
-    update: (kid: string, change: Partial<SigningKey>): Query =>
-      sql.compile(knex(name).where({ kid }).update(signingKeys.encodeSome(change))),
-    remove: (kid: string): Query => sql.compile(knex(name).where({ kid }).delete()),
+    ahead: (latest: Instant) =>
+      sql`select ${columns} from signing_keys where signs_from > ${latest} or signs_until > ${latest}`,
+    update: (kid: string, change: Partial<SigningKey>) =>
+      sql`update signing_keys set ${signingKeys.set(change)} where kid = ${kid}`,
+    remove: (kid: string) => sql`delete from signing_keys where kid = ${kid}`,
     /** Keys without a successor that have been signing since `since` or longer. */
-    old: (since: Instant): Query => sql.compile(withoutSuccessor(since).orderBy(byAge).select(signingKeys.select(sql))),
-    prune: (now: Instant): Query => sql.compile(knex(name).where('published_until', '<=', now).delete()),
-    oldest: (now: Instant): Query =>
-      sql.compile(withoutSuccessor(now).groupBy('alg').orderBy('alg').select('alg').min({ since: 'signs_from' })),
+    old: (since: Instant) => sql`
+      select ${columns} from signing_keys where signs_until is null and signs_from <= ${since}
+      order by project_id, alg, generation`,
+    prune: (now: Instant) => sql`delete from signing_keys where published_until <= ${now}`,
+    oldest: (now: Instant) => sql`
+      select alg, min(signs_from) as since from signing_keys
+      where signs_until is null and signs_from <= ${now} group by alg order by alg`,
   };
 }
 

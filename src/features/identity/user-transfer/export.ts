@@ -15,6 +15,5 @@ export interface ExportedUser {
 
 /** Selects the next users of a project in the order of their ids. */
 export function exportedPage(sql: Sql, projectId: string, after: string, limit: number): Query {
-  const rows = sql.knex(userTable.name).where({ project_id: projectId }).andWhere('id', '>', after);
-  return sql.compile(rows.orderBy('id').limit(limit).select(userTable.select(sql)));
+  return sql`select ${userTable.row} from users where project_id = ${projectId} and id > ${after} order by id limit ${limit}`;
 }

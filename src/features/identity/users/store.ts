@@ -4,6 +4,7 @@ import type { UserMembership, UserRecord, UserTarget } from '#src/contract/user.
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
+import { forUpdate, raw } from '#src/platform/db/template.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 
@@ -62,42 +63,41 @@ export type UserChange = Partial<Omit<UserRecord, 'id' | 'createdAt'>>;
 
 type Contact = 'email' | 'phone';
 
+type UserKey = Readonly<Record<'projectId' | 'id', string>>;
+
 /** Queries over users. */
 export type UserStore = ReturnType<typeof createUserStore>;
 
-const { name } = userTable;
-
 /** SQL over the users of a project. */
 export function createUserStore(sql: Sql) {
-  const { knex, compile } = sql;
-  const own = (projectId: string, id: string) => knex(name).where({ project_id: projectId, id });
   return {
-    find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, id: p.id }).select(userTable.select(sql)),
-    ),
-    /** Locks the user until the unit ends. knex omits `for update` on SQLite, which runs one unit at a time. */
-    lockById: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, id: p.id }).forUpdate().select(userTable.select(sql)),
-    ),
-    findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, email: p.email }).select(userTable.select(sql)),
-    ),
-    findByPhone: sql.prepare<{ projectId: string; phone: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, phone: p.phone }).select(userTable.select(sql)),
-    ),
-    touchAccess: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
-      k(name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
-    ),
-    lockAndTouch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) => {
-      const touched = k(name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now });
-      return touched.returning(userTable.select(sql));
-    }),
-    someHashes: prepareSomeHashes(sql),
-    update: (projectId: string, id: string, change: UserChange): Query =>
-      compile(own(projectId, id).update(userTable.encodeSome(change))),
-    remove: (projectId: string, id: string): Query => compile(own(projectId, id).delete()),
-    ofProject: (projectId: string) => knex(name).where({ project_id: projectId }),
-    ...bind(sql, { lockByContact, insert, otherWith }),
+    find: ({ projectId, id }: UserKey) =>
+      sql`select ${userTable.row} from users where project_id = ${projectId} and id = ${id}`,
+    /** Locks the user until the unit ends. */
+    lockById: ({ projectId, id }: UserKey) =>
+      sql`select ${userTable.row} from users where project_id = ${projectId} and id = ${id}${forUpdate}`,
+    findByEmail: ({ projectId, email }: { projectId: string; email: string }) =>
+      sql`select ${userTable.row} from users where project_id = ${projectId} and email = ${email}`,
+    findByPhone: ({ projectId, phone }: { projectId: string; phone: string }) =>
+      sql`select ${userTable.row} from users where project_id = ${projectId} and phone = ${phone}`,
+    /** `lockById` by email address or phone number. */
+    lockByContact: (projectId: string, contact: Contact, value: string) =>
+      sql`select ${userTable.row} from users where project_id = ${projectId} and ${raw(contact)} = ${value}${forUpdate}`,
+    touchAccess: ({ projectId, id, now }: UserKey & { now: Instant }) =>
+      sql`update users set accessed_at = ${now} where project_id = ${projectId} and id = ${id}`,
+    lockAndTouch: ({ projectId, id, now }: UserKey & { now: Instant }) => sql`
+      update users set accessed_at = ${now} where project_id = ${projectId} and id = ${id} returning ${userTable.row}`,
+    update: (projectId: string, id: string, change: UserChange) =>
+      sql`update users set ${userTable.set(change)} where project_id = ${projectId} and id = ${id}`,
+    remove: (projectId: string, id: string) => sql`delete from users where project_id = ${projectId} and id = ${id}`,
+    /** Returns no row if the id, the address or the number is taken. */
+    insert: (projectId: string, account: UserRecord) =>
+      sql`${userTable.insert({ ...account, projectId })} on conflict do nothing returning id`,
+    /** Returns a row if another user has the address or the phone number. */
+    otherWith: (contact: Contact, projectId: string, id: string, value: string) =>
+      sql`select id from users where project_id = ${projectId} and ${raw(contact)} = ${value} and not id = ${id}`,
+    ofProject: (projectId: string) => sql.knex(userTable.name).where({ project_id: projectId }),
+    ...bind(sql, { someHashes }),
   };
 }
 
@@ -105,31 +105,12 @@ export function createUserStore(sql: Sql) {
  * Password hashes of about 128 to 256 users with an address (all of them in smaller projects): every n-th in the order of the addresses, so
  * that users of every origin are represented. Reads only the index of the addresses in full.
  */
-function prepareSomeHashes(sql: Sql) {
-  return sql.prepare<{ projectId: string }>((k, p) => {
-    const addressed = () => k(name).where({ project_id: p.projectId }).whereNotNull('email');
-    const numbered = addressed().select('email', k.raw('row_number() over (order by email) as place')).as('numbered');
-    const step = addressed().select(k.raw('1 + count(*) / 256'));
-    const chosen = k(numbered).whereRaw('place % (?) = 0', [step]).select('email');
-    const rows = k(name).where({ project_id: p.projectId }).whereIn('email', chosen).whereNotNull('password_hash');
-    return rows.select('id', 'password_hash');
-  });
-}
-
-/** `lockById` by email address or phone number. */
-function lockByContact(sql: Sql, projectId: string, contact: Contact, value: string): Query {
-  const rows = sql.knex(name).where({ project_id: projectId, [contact]: value });
-  return sql.compile(rows.forUpdate().select(userTable.select(sql)));
-}
-
-/** Returns no row if the id, the address or the number is taken. */
-function insert({ knex, compile }: Sql, projectId: string, account: UserRecord): Query {
-  const rows = knex(name).insert(userTable.encode({ ...account, projectId }));
-  return compile(rows.onConflict().ignore().returning('id'));
-}
-
-/** Returns a row if another user has the address or the phone number. */
-function otherWith({ knex, compile }: Sql, contact: Contact, projectId: string, id: string, value: string): Query {
-  const rows = knex(name).where({ project_id: projectId, [contact]: value });
-  return compile(rows.whereNot({ id }).select('id'));
+function someHashes(sql: Sql, { projectId }: { projectId: string }): Query {
+  const addressed = sql`from users where project_id = ${projectId} and email is not null`;
+  const numbered = sql`select email, row_number() over (order by email) as place ${addressed}`;
+  const step = sql`select 1 + count(*) / 256 ${addressed}`;
+  const chosen = sql`select email from (${numbered}) as numbered where place % (${step}) = 0`;
+  return sql`
+    select id, password_hash from users
+    where project_id = ${projectId} and email in (${chosen}) and password_hash is not null`;
 }

@@ -1,4 +1,4 @@
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, table, text, word } from '#src/platform/db/table.js';
 import type { ImageType } from './image.js';
 
@@ -17,19 +17,15 @@ type LogoRow = ReturnType<typeof projectLogos.decode>;
 
 /** SQL over logos. */
 export function createLogoStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = projectLogos;
   return {
-    find: sql.prepare<{ projectId: string }>((k, p) =>
-      k(name).where('project_id', p.projectId).select(projectLogos.select(sql)),
-    ),
-    digest: sql.prepare<{ projectId: string }>((k, p) => k(name).where('project_id', p.projectId).select('digest')),
-    put: (row: LogoRow): Query => {
+    find: ({ projectId }: { projectId: string }) =>
+      sql`select ${projectLogos.row} from project_logos where project_id = ${projectId}`,
+    digest: ({ projectId }: { projectId: string }) =>
+      sql`select digest from project_logos where project_id = ${projectId}`,
+    put: (row: LogoRow) => {
       const { createdAt: _, ...change } = row;
-      return sql.compile(
-        knex(name).insert(projectLogos.encode(row)).onConflict(['project_id']).merge(projectLogos.encodeSome(change)),
-      );
+      return sql`${projectLogos.insert(row)} on conflict (project_id) do update set ${projectLogos.set(change)}`;
     },
-    remove: (projectId: string): Query => sql.compile(knex(name).where({ project_id: projectId }).delete()),
+    remove: (projectId: string) => sql`delete from project_logos where project_id = ${projectId}`,
   };
 }

@@ -1,6 +1,7 @@
 import type { UserRecord } from '#src/contract/user.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
+import { forUpdate, forUpdateOf, oneOf, raw } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { userTable } from '../../users/index.js';
 import { teams } from './store.js';
@@ -45,39 +46,36 @@ export type EndingOf = { readonly userId: string } | { readonly recipients: read
 /** Queries over memberships. */
 export type MembershipStore = ReturnType<typeof createMembershipStore>;
 
-const { name } = memberships;
-
 /** SQL over memberships and their copies in the users table. */
 export function createMembershipStore(sql: Sql) {
-  const { knex, compile } = sql;
-  const own = ({ projectId, id }: Membership) => knex(name).where({ project_id: projectId, id });
   return {
-    find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
-    ),
+    find: ({ projectId, id }: { projectId: string; id: string }) =>
+      sql`select ${memberships.row} from memberships where project_id = ${projectId} and id = ${id}`,
     /** Returns a row if any project has a membership with the id. */
-    ofAnyProject: (id: string): Query => compile(knex(name).where({ id }).select('id')),
-    insert: (membership: Membership): Query => compile(knex(name).insert(memberships.encode(membership))),
-    update: (membership: Membership, change: Partial<Membership>): Query =>
-      compile(own(membership).update(memberships.encodeSome(change))),
-    remove: (membership: Membership): Query => compile(own(membership).delete()),
+    ofAnyProject: (id: string) => sql`select id from memberships where id = ${id}`,
+    insert: (membership: Membership) => sql`${memberships.insert(membership)}`,
+    update: ({ projectId, id }: Membership, change: Partial<Membership>) =>
+      sql`update memberships set ${memberships.set(change)} where project_id = ${projectId} and id = ${id}`,
+    remove: ({ projectId, id }: Membership) =>
+      sql`delete from memberships where project_id = ${projectId} and id = ${id}`,
+    removeAll: (projectId: string, ids: readonly string[]) =>
+      sql`delete from memberships where project_id = ${projectId} and id ${oneOf(ids)}`,
     ...bind(sql, { findOfUser, findOfAddress, findOthers, owners, owned, allWithoutOwner }),
-    ...bind(sql, { rows, columns, lockMembers, lockAll, copyToUsers, removeAll }),
+    ...bind(sql, { rows, columns, lockMembers, lockAll, copyToUsers }),
   };
 }
 
-function ofTeam({ knex }: Sql, projectId: string, teamId: string) {
-  return knex(name).where({ project_id: projectId, team_id: teamId });
-}
-
 function findOfUser(sql: Sql, projectId: string, teamId: string, userId: string): Query {
-  const query = ofTeam(sql, projectId, teamId).where({ user_id: userId }).whereNull('address');
-  return sql.compile(query.select(memberships.select(sql)));
+  return sql`
+    select ${memberships.row} from memberships
+    where project_id = ${projectId} and team_id = ${teamId} and user_id = ${userId} and address is null`;
 }
 
 /** Locked until the unit ends: its user may no longer have this address, and may be deleted concurrently. */
 function findOfAddress(sql: Sql, projectId: string, teamId: string, address: string): Query {
-  return sql.compile(ofTeam(sql, projectId, teamId).where({ address }).forUpdate().select(memberships.select(sql)));
+  return sql`
+    select ${memberships.row} from memberships
+    where project_id = ${projectId} and team_id = ${teamId} and address = ${address}${forUpdate}`;
 }
 
 /**
@@ -85,36 +83,33 @@ function findOfAddress(sql: Sql, projectId: string, teamId: string, address: str
  * reveal that the account had it.
  */
 function findOthers(sql: Sql, { projectId, teamId, id }: Membership, account: UserRecord): Query {
-  const query = ofTeam(sql, projectId, teamId)
-    .where({ confirm: 0 })
-    .whereNot({ id })
-    .where((of) => of.where({ user_id: account.id, address: null }).orWhere({ address: account.email ?? '' }));
-  return sql.compile(query.select(memberships.select(sql)));
+  return sql`
+    select ${memberships.row} from memberships
+    where project_id = ${projectId} and team_id = ${teamId} and confirm = 0 and id <> ${id}
+      and ((user_id = ${account.id} and address is null) or address = ${account.email ?? ''})`;
 }
 
 /** Roles cannot contain quotes, so the quoted word matches a whole role only. LIKE would ignore case on SQLite. */
-const isOwned = `replace(roles, ?, '') <> roles`;
-const quotedOwner = `"${ownerRole}"`;
+const isOwned = raw("replace(roles, ?, '') <> roles", [`"${ownerRole}"`]);
 
 function owners(sql: Sql, projectId: string, teamId: string): Query {
-  const members = ofTeam(sql, projectId, teamId).where({ confirm: 1 });
-  return sql.compile(members.whereRaw(isOwned, [quotedOwner]).count({ total: '*' }));
+  return sql`
+    select count(*) as total from memberships
+    where project_id = ${projectId} and team_id = ${teamId} and confirm = 1 and ${isOwned}`;
 }
 
 /** Filters the teams that have an owner. */
 function owned(sql: Sql, projectId: string, teamIds: readonly string[]): Query {
-  const members = sql.knex(name).where({ project_id: projectId, confirm: 1 });
-  const query = members.where(sql.isOneOf('team_id', sql.list(teamIds))).whereRaw(isOwned, [quotedOwner]);
-  return sql.compile(query.distinct('team_id'));
+  return sql`
+    select distinct team_id from memberships
+    where project_id = ${projectId} and confirm = 1 and team_id ${oneOf(teamIds)} and ${isOwned}`;
 }
 
 /** Teams of any project that have members but no owner, up to `limit`. */
-function allWithoutOwner({ text }: Sql, limit: number): Query {
-  return text(
-    `select project_id, team_id from memberships where confirm = 1 group by project_id, team_id
-          having max(case when ${isOwned} then 1 else 0 end) = 0 order by project_id, team_id limit ?`,
-    [quotedOwner, limit],
-  );
+function allWithoutOwner(sql: Sql, limit: number): Query {
+  return sql`
+    select project_id, team_id from memberships where confirm = 1 group by project_id, team_id
+    having max(case when ${isOwned} then 1 else 0 end) = 0 order by project_id, team_id limit ${limit}`;
 }
 
 /** Memberships of a team or a user, joined with users and teams. */
@@ -124,7 +119,7 @@ function rows(sql: Sql, projectId: string, of: { readonly teamId: string } | { r
 }
 
 function named({ knex }: Sql, projectId: string) {
-  return knex(name)
+  return knex(memberships.name)
     .join(userTable.name, (on) =>
       on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
     )
@@ -141,34 +136,38 @@ function columns(sql: Sql) {
 
 /** Locks the members of a team, in the order of their ids, until the unit ends. */
 function lockMembers(sql: Sql, projectId: string, teamId: string): Query {
-  const members = ofTeam(sql, projectId, teamId).where({ confirm: 1 }).select('user_id');
-  const query = sql.knex(userTable.name).where({ project_id: projectId }).whereIn('id', members);
-  return sql.compile(query.orderBy('id').forUpdate().select('id'));
+  return sql`
+    select id from users where project_id = ${projectId} and id in
+      (select user_id from memberships where project_id = ${projectId} and team_id = ${teamId} and confirm = 1)
+    order by id${forUpdate}`;
 }
+
+const membership = memberships.rowAs('membership');
+const user = userTable.rowAs('user');
 
 /**
  * All memberships and invitations of a user, or the open invitations to some recipients, joined with users and teams; locked until the unit
  * ends.
  */
 function lockAll(sql: Sql, projectId: string, of: EndingOf): Query {
-  const query = named(sql, projectId);
-  if ('userId' in of) query.where('memberships.user_id', of.userId);
-  else query.where('memberships.confirm', 0).whereIn('memberships.recipient', [...of.recipients]);
-  return sql.compile(query.orderBy('memberships.id').forUpdate(name).select(columns(sql)));
+  const isEnding =
+    'userId' in of
+      ? sql`memberships.user_id = ${of.userId}`
+      : sql`memberships.confirm = 0 and memberships.recipient ${oneOf(of.recipients)}`;
+  return sql`
+    select ${membership}, ${user}, teams.name as team_name from memberships
+    join users on users.project_id = memberships.project_id and users.id = memberships.user_id
+    join teams on teams.project_id = memberships.project_id and teams.id = memberships.team_id
+    where memberships.project_id = ${projectId} and ${isEnding}
+    order by memberships.id${forUpdateOf('memberships')}`;
 }
 
 /** Rewrites the copies of memberships in the rows of these users. */
 function copyToUsers(sql: Sql, projectId: string, userIds: readonly string[]): Query {
   const { jsonObject, jsonOfRows, jsonWithin } = sql.words;
   const copy = `${jsonObject}('id', id, 'teamId', team_id, 'roles', ${jsonWithin('roles')}, 'joined', joined)`;
-  const copies = sql.knex.raw(
-    `coalesce((select ${jsonOfRows(copy, 'joined, id')} from memberships where project_id = users.project_id and user_id = users.id and confirm = 1), '[]')`,
-  );
-  const query = sql.knex(userTable.name).where({ project_id: projectId });
-  return sql.compile(query.where(sql.isOneOf('id', sql.list(userIds))).update({ memberships: copies }));
-}
-
-function removeAll(sql: Sql, projectId: string, ids: readonly string[]): Query {
-  const query = sql.knex(name).where({ project_id: projectId });
-  return sql.compile(query.where(sql.isOneOf('id', sql.list(ids))).delete());
+  return sql`
+    update users set memberships = coalesce((select ${raw(jsonOfRows(copy, 'joined, id'))} from memberships
+      where project_id = users.project_id and user_id = users.id and confirm = 1), '[]')
+    where project_id = ${projectId} and id ${oneOf(userIds)}`;
 }

@@ -1,5 +1,6 @@
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, jsonText, table, text } from '#src/platform/db/table.js';
+import { forUpdate, raw } from '#src/platform/db/template.js';
 
 /** Teams of users. */
 export const teams = table('teams', {
@@ -21,26 +22,22 @@ export type CountedTeam = Team & { readonly total: number };
 export const memberCount =
   '(select count(*) from memberships where memberships.project_id = teams.project_id and memberships.team_id = teams.id and memberships.confirm = 1)';
 
+type TeamKey = Readonly<Record<'projectId' | 'id', string>>;
+
 /** SQL over teams. */
 export function createTeamStore(sql: Sql) {
   const { knex } = sql;
-  const own = (projectId: string, id: string) => knex(teams.name).where({ project_id: projectId, id });
   return {
-    find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(teams.name)
-        .where({ project_id: p.projectId, id: p.id })
-        .select(teams.select(sql), k.raw(`${memberCount} as total`)),
-    ),
+    find: ({ projectId, id }: TeamKey) => sql`
+      select ${teams.row}, ${raw(memberCount)} as total from teams where project_id = ${projectId} and id = ${id}`,
     /** Locks the team until the unit ends. */
-    lockById: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(teams.name).where({ project_id: p.projectId, id: p.id }).forUpdate().select(teams.select(sql)),
-    ),
+    lockById: ({ projectId, id }: TeamKey) =>
+      sql`select ${teams.row} from teams where project_id = ${projectId} and id = ${id}${forUpdate}`,
     /** Returns no row if the id is taken. */
-    insert: (team: Team): Query =>
-      sql.compile(knex(teams.name).insert(teams.encode(team)).onConflict().ignore().returning('id')),
-    update: ({ projectId, id }: Team, change: Partial<Team>): Query =>
-      sql.compile(own(projectId, id).update(teams.encodeSome(change))),
-    remove: ({ projectId, id }: Team): Query => sql.compile(own(projectId, id).delete()),
+    insert: (team: Team) => sql`${teams.insert(team)} on conflict do nothing returning id`,
+    update: ({ projectId, id }: Team, change: Partial<Team>) =>
+      sql`update teams set ${teams.set(change)} where project_id = ${projectId} and id = ${id}`,
+    remove: ({ projectId, id }: Team) => sql`delete from teams where project_id = ${projectId} and id = ${id}`,
     /** The teams of a project, limited to `ids` unless null. */
     rows: (projectId: string, ids: readonly string[] | null) => {
       const all = knex(teams.name).where('teams.project_id', projectId);

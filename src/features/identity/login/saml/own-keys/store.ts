@@ -1,5 +1,5 @@
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, table, text } from '#src/platform/db/table.js';
 
 /** Our keys for SAML providers, two for each: one signs requests, the other decrypts assertions. */
@@ -23,14 +23,11 @@ export const sealedSamlKeys: SealedColumn = {
 
 /** SQL over our keys. */
 export function createOwnKeyStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = samlKeys;
   return {
-    find: sql.prepare<{ projectId: string; provider: string }>((k, p) =>
-      k(name).where({ project_id: p.projectId, provider: p.provider }).select(samlKeys.select(sql)),
-    ),
+    find: ({ projectId, provider }: { projectId: string; provider: string }) =>
+      sql`select ${samlKeys.row} from saml_keys where project_id = ${projectId} and provider = ${provider}`,
     /** Returns no row if the provider already has keys. */
-    insert: (row: ReturnType<typeof samlKeys.decode>): Query =>
-      sql.compile(knex(name).insert(samlKeys.encode(row)).onConflict().ignore().returning('provider')),
+    insert: (row: ReturnType<typeof samlKeys.decode>) =>
+      sql`${samlKeys.insert(row)} on conflict do nothing returning provider`,
   };
 }
