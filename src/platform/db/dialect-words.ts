@@ -78,6 +78,8 @@ export interface DialectWords {
   readonly lineFeed: string;
   /** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
   readonly forUpdate: string;
+  /** Locks them against changes. */
+  readonly forShare: string;
   /** Locks them only against being deleted. */
   readonly forKeyShare: string;
   /** Locks them, and skips those that another unit has locked. */
@@ -134,6 +136,7 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'instr',
     lineFeed: 'char(10)',
     forUpdate: '',
+    forShare: '',
     forKeyShare: '',
     skipLocked: '',
     givenSequence: '',
@@ -178,6 +181,7 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'strpos',
     lineFeed: 'chr(10)',
     forUpdate: ' for update',
+    forShare: ' for share',
     forKeyShare: ' for key share',
     skipLocked: ' for update skip locked',
     givenSequence: ' overriding system value',

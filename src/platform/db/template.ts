@@ -147,5 +147,8 @@ export const forUpdate = new Part(inWords((words) => words.forUpdate));
 export const forUpdateOf = (table: string) =>
   new Part(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
 
+/** Locks the rows against changes. */
+export const forShare = new Part(inWords((words) => words.forShare));
+
 /** Locks the rows, and skips those that another unit has locked. */
 export const skipLocked = new Part(inWords((words) => words.skipLocked));

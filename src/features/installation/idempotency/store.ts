@@ -2,6 +2,7 @@ import { clockSkewSeconds, idempotencyLimits } from '#src/contract/limits.js';
 import type { BoundColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { epoch, integer, nullable, table, text } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 
 /** Requests with an Idempotency-Key. The status is null while a request is running. */
@@ -48,88 +49,57 @@ export interface IdempotencyStore {
   prune(madeBefore: number, limit: number): Query;
 }
 
-const { name, columns } = idempotentRequests;
-
 /** Creates the SQL over requests with an Idempotency-Key. */
 export function createIdempotencyStore(sql: Sql): IdempotencyStore {
-  const find = sql.prepare<{ hash: string }>((build, { hash }) =>
-    build(name).select(idempotentRequests.select(sql)).where({ hash }),
-  );
   return {
-    find: (hash) => find({ hash }),
-    ...bind(sql, { claim, keep, release, forget, forgetAnswers, usage, usageOfCaller, prune }),
+    find: (hash) => sql`select ${idempotentRequests.row} from idempotent_requests where hash = ${hash}`,
+    keep: (hash, id, answer) => sql`
+      update idempotent_requests set ${idempotentRequests.set(answer)}
+      where hash = ${hash} and claim = ${id} and status is null`,
+    release: (hash, id) =>
+      sql`delete from idempotent_requests where hash = ${hash} and claim = ${id} and status is null`,
+    forget: (projectId, caller) =>
+      sql`delete from idempotent_requests where project_id = ${projectId} and caller = ${caller}`,
+    prune: (madeBefore, limit) => sql`
+      delete from idempotent_requests where hash in
+        (select hash from idempotent_requests where created_at < ${madeBefore} order by created_at limit ${limit})`,
+    ...bind(sql, { claim, forgetAnswers, usage, usageOfCaller }),
   };
 }
 
-function claim({ compile, knex }: Sql, row: IdempotentRow, madeBefore: number): Query {
+function claim(sql: Sql, row: IdempotentRow, madeBefore: number): Query {
   const { claim: id, claimedUntil, createdAt, fingerprint } = row;
   const set = { claim: id, claimedUntil, createdAt, fingerprint, status: null, answer: null, etag: null, bytes: 0 };
   const lease = idempotencyLimits.leaseSeconds * 1000;
   const now = claimedUntil - lease;
-  return compile(
-    knex(name)
-      .insert(idempotentRequests.encode(row))
-      .onConflict('hash')
-      .merge(idempotentRequests.encodeSome(set))
-      .where((where) =>
-        where.where(`${name}.${columns.createdAt}`, '<', madeBefore).orWhere((open) =>
-          open
-            .whereNull(`${name}.status`)
-            // A claim that ends later than any lease was made before the clock was set back. Allows for clock skew.
-            .whereNotBetween(`${name}.${columns.claimedUntil}`, [now, now + lease + clockSkewSeconds * 1000]),
-        ),
-      )
-      .returning('hash'),
-  );
-}
-
-function keep(sql: Sql, hash: string, claimId: string, answer: StoredAnswer): Query {
-  return sql.compile(unfinished(sql, hash, claimId).update(idempotentRequests.encodeSome(answer)));
-}
-
-function unfinished({ knex }: Sql, hash: string, claimId: string) {
-  return knex(name).where({ hash, claim: claimId }).whereNull('status');
-}
-
-function release(sql: Sql, hash: string, claimId: string): Query {
-  return sql.compile(unfinished(sql, hash, claimId).delete());
-}
-
-function forget({ compile, knex }: Sql, projectId: string, caller: string): Query {
-  const ofCaller = { [columns.projectId]: projectId, caller };
-  return compile(knex(name).where(ofCaller).delete());
+  // A claim that ends later than any lease was made before the clock was set back. Allows for clock skew.
+  return sql`
+    ${idempotentRequests.insert(row)} on conflict (hash) do update set ${idempotentRequests.set(set)}
+    where idempotent_requests.created_at < ${madeBefore} or (idempotent_requests.status is null and
+      idempotent_requests.claimed_until not between ${now} and ${now + lease + clockSkewSeconds * 1000})
+    returning hash`;
 }
 
 function forgetAnswers(sql: Sql, projectId: string, begins: readonly string[]): Query {
-  return sql.text(
-    `delete from ${name} where project_id = ? and caller like 'key:%' and exists (select 1 from
-          ${sql.words.eachTextInJson('given', '?')}
-          where substr(answer, 1, length(given.value)) = given.value)`,
-    [projectId, JSON.stringify(begins)],
-  );
+  const given = raw(sql.words.eachTextInJson('given', '?'), [JSON.stringify(begins)]);
+  return sql`
+    delete from idempotent_requests where project_id = ${projectId} and caller like 'key:%'
+      and exists (select 1 from ${given} where substr(answer, 1, length(given.value)) = given.value)`;
 }
 
 function usage(sql: Sql, projectId: string, isOfKeys: boolean): Query {
   // Both subqueries use covering indexes.
-  return sql.text(
-    `select (select count(*) from ${name} where project_id = ? and caller ${isOfKeys ? '' : 'not '}like 'key:%') as requests,
-          (select coalesce(sum(bytes), 0) from ${name} where project_id = ? and bytes > 0) as bytes`,
-    [projectId, projectId],
-  );
+  return sql`
+    select (select count(*) from idempotent_requests
+        where project_id = ${projectId} and caller ${!isOfKeys && raw('not ')}like 'key:%') as requests,
+      (select coalesce(sum(bytes), 0) from idempotent_requests where project_id = ${projectId} and bytes > 0) as bytes`;
 }
 
 function usageOfCaller(sql: Sql, projectId: string, caller: string, since: number): Query {
   // Uses the length of `answer`, which the row stores before the text. The column `bytes` is behind it, so reading that would read the
   // text too.
-  return sql.text(
-    `select count(*) as requests, coalesce(sum(octet_length(answer)), 0) as bytes, min(created_at) as oldest
-          from ${name} where project_id = ? and caller = ? and created_at >= ${sql.words.typed('integer')}`,
-    [projectId, caller, since],
-  );
-}
-
-function prune({ compile, knex }: Sql, madeBefore: number, limit: number): Query {
-  const { createdAt } = columns;
-  const old = knex(name).select('hash').where(createdAt, '<', madeBefore).orderBy(createdAt).limit(limit);
-  return compile(knex(name).whereIn('hash', old).delete());
+  return sql`
+    select count(*) as requests, coalesce(sum(octet_length(answer)), 0) as bytes, min(created_at) as oldest
+    from idempotent_requests
+    where project_id = ${projectId} and caller = ${caller} and created_at >= ${raw(sql.words.typed('integer'), [since])}`;
 }

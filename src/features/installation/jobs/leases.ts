@@ -54,7 +54,7 @@ function isDone({ clock }: Deps, { lastSlot }: JobRow, slot: string): boolean {
 }
 
 async function rows({ db, store }: Deps): Promise<Map<string, JobRow>> {
-  return new Map((await db.all(store.list({}))).map((row) => cronJobs.decode(row)).map((row) => [row.name, row]));
+  return new Map((await db.all(store.list())).map((row) => cronJobs.decode(row)).map((row) => [row.name, row]));
 }
 
 async function find({ db, store }: Deps, name: string): Promise<JobRow | undefined> {

@@ -39,16 +39,10 @@ export type JobStore = ReturnType<typeof createJobStore>;
 export function createJobStore(sql: Sql) {
   const { knex } = sql;
   return {
-    list: sql.prepare<Record<string, never>>((k) => k(cronJobs.name).select(cronJobs.select(sql))),
-    find: sql.prepare<{ name: string }>((k, p) => k(cronJobs.name).where('name', p.name).select(cronJobs.select(sql))),
+    list: () => sql`select ${cronJobs.row} from cron_jobs`,
+    find: ({ name }: { name: string }) => sql`select ${cronJobs.row} from cron_jobs where name = ${name}`,
     /** Inserts missing rows; keeps existing ones. */
-    enroll: (rows: readonly JobRow[]): Query =>
-      sql.compile(
-        knex(cronJobs.name)
-          .insert(rows.map((row) => cronJobs.encode(row)))
-          .onConflict(['name'])
-          .ignore(),
-      ),
+    enroll: (rows: readonly JobRow[]) => sql`${cronJobs.insert(rows)} on conflict (name) do nothing`,
     /** Claims a lease that is free or expired. Returns a row only if claimed. */
     claim: ({ ahead, ...given }: Claim): Query => {
       const isNew = given.slot === undefined ? '' : 'and (last_slot < :slot or last_slot > :latestSlot)';

@@ -1,5 +1,6 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { epoch, table, text } from '#src/platform/db/table.js';
+import { oneOf, type Part, raw } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { latestPast } from '#src/platform/runtime/clock.js';
 
@@ -42,107 +43,72 @@ export type StoredSelection = { projectId: string; kind?: string; keys?: readonl
 
 /** SQL over the counters. */
 export function createLimitStore(sql: Sql) {
-  const find = sql.prepare<CounterKey>((k, p) =>
-    k(limitCounters.name)
-      .where({ project_id: p.projectId, class: p.class, kind: p.kind, key: p.key })
-      .select(limitCounters.select(sql)),
-  );
-  const remove = sql.prepare<CounterKey>((k, p) =>
-    k(limitCounters.name).where({ project_id: p.projectId, class: p.class, kind: p.kind, key: p.key }).delete(),
-  );
-  return { find, remove, ...bind(sql, { advance, place, ahead, retreat, list, prune, reset }) };
+  return {
+    find: (counter: CounterKey) =>
+      sql`select ${limitCounters.row} from limit_counters where ${isCounter(sql, counter)}`,
+    remove: (counter: CounterKey) => sql`delete from limit_counters where ${isCounter(sql, counter)}`,
+    ...bind(sql, { advance, place, ahead, retreat, list, prune, reset }),
+  };
 }
 
 /** SQL over counters. */
 export type LimitStore = ReturnType<typeof createLimitStore>;
 
+function isCounter(sql: Sql, { projectId, class: name, kind, key }: CounterKey): Part {
+  return sql`project_id = ${projectId} and class = ${name} and kind = ${kind} and key = ${key}`;
+}
+
 /** Counts one call if the rate allows it. Returns a row only if the call is allowed. */
 function advance(sql: Sql, counter: CounterKey, now: number, { intervalMs, windowMs }: Window): Query {
-  const { greatest, least } = sql.words;
+  const greatest = raw(sql.words.greatest);
   // Same formula as `arrivalAt`.
-  const arrival = `case when limit_counters.counted_at > ? then ${least}(?, ? + limit_counters.arrival - limit_counters.counted_at)
-        else limit_counters.arrival end`;
-  const arrivalValues = [latestPast(now), now + windowMs, now];
-  return sql.compile(
-    sql.knex.raw(
-      `insert into limit_counters (project_id, class, kind, key, arrival, counted_at) values (?, ?, ?, ?, ?, ?)
-          on conflict (project_id, class, kind, key) do update set arrival = ${greatest}(${arrival}, ?) + ?, counted_at = ?
-          where ${greatest}(${arrival}, ?) + ? <= ? returning arrival`,
-      [
-        counter.projectId,
-        counter.class,
-        counter.kind,
-        counter.key,
-        now + intervalMs,
-        now,
-        ...arrivalValues,
-        now,
-        intervalMs,
-        now,
-        ...arrivalValues,
-        now,
-        intervalMs,
-        now + windowMs,
-      ],
-    ),
-  );
+  const arrival = sql`
+    case when limit_counters.counted_at > ${latestPast(now)}
+      then ${raw(sql.words.least)}(${now + windowMs}, ${now} + limit_counters.arrival - limit_counters.counted_at)
+      else limit_counters.arrival end`;
+  const next = sql`${greatest}(${arrival}, ${now}) + ${intervalMs}`;
+  return sql`
+    ${limitCounters.insert({ ...counter, arrival: now + intervalMs, countedAt: now })}
+    on conflict (project_id, class, kind, key) do update set arrival = ${next}, counted_at = ${now}
+    where ${next} <= ${now + windowMs} returning arrival`;
 }
 
 /** Sets the arrival time of a counter on the current clock. */
-function place({ compile, knex }: Sql, counter: CounterKey, arrival: number, now: number): Query {
-  const change = limitCounters.encodeSome({ arrival, countedAt: now });
-  return compile(knex(limitCounters.name).where(primaryKey(counter)).update(change));
-}
-
-function primaryKey({ projectId, class: name, kind, key }: CounterKey) {
-  return { project_id: projectId, class: name, kind, key };
+function place(sql: Sql, counter: CounterKey, arrival: number, now: number): Query {
+  return sql`update limit_counters set arrival = ${arrival}, counted_at = ${now} where ${isCounter(sql, counter)}`;
 }
 
 /** Counters last counted before the clock was set back. */
 function ahead(sql: Sql, now: number, limit: number): Query {
-  return sql.compile(
-    sql
-      .knex(limitCounters.name)
-      .where('arrival', '>', latestPast(now))
-      .andWhere('counted_at', '>', latestPast(now))
-      .limit(limit)
-      .select(limitCounters.select(sql)),
-  );
+  const latest = latestPast(now);
+  return sql`
+    select ${limitCounters.row} from limit_counters where arrival > ${latest} and counted_at > ${latest} limit ${limit}`;
 }
 
 /** Refunds one call. */
-function retreat({ compile, knex }: Sql, counter: CounterKey, intervalMs: number): Query {
-  const change = { arrival: knex.raw('arrival - ?', [intervalMs]) };
-  return compile(knex(limitCounters.name).where(primaryKey(counter)).update(change));
+function retreat(sql: Sql, counter: CounterKey, intervalMs: number): Query {
+  return sql`update limit_counters set arrival = arrival - ${intervalMs} where ${isCounter(sql, counter)}`;
 }
 
 function list(sql: Sql, selection: StoredSelection, now: number): Query {
-  return sql.compile(
-    selected(sql, selection)
-      .andWhere('arrival', '>', now)
-      .orderBy([
-        { column: 'class', order: 'asc' },
-        { column: 'arrival', order: 'desc' },
-      ])
-      .limit(1000)
-      .select(limitCounters.select(sql)),
-  );
+  return sql`
+    select ${limitCounters.row} from limit_counters where ${isSelected(sql, selection)} and arrival > ${now}
+    order by class, arrival desc limit 1000`;
 }
 
-function selected({ knex }: Sql, { projectId, kind, keys }: StoredSelection) {
-  const found = knex(limitCounters.name).where({ project_id: projectId });
-  if (kind !== undefined) found.where({ kind });
-  if (keys !== undefined) found.whereIn('key', keys);
-  return found;
+function isSelected(sql: Sql, { projectId, kind, keys }: StoredSelection): Part {
+  const ofKind = kind !== undefined && sql` and kind = ${kind}`;
+  return sql`project_id = ${projectId}${ofKind}${keys !== undefined && sql` and key ${oneOf(keys)}`}`;
 }
 
 /** Deletes counters that were back to zero before a time. Keeps counters used concurrently. */
-function prune({ compile, knex }: Sql, before: number, limit: number): Query {
-  const key = ['project_id', 'class', 'kind', 'key'];
-  const some = knex(limitCounters.name).where('arrival', '<', before).limit(limit).select(key);
-  return compile(knex(limitCounters.name).whereIn(key, some).andWhere('arrival', '<', before).delete());
+function prune(sql: Sql, before: number, limit: number): Query {
+  const key = raw('project_id, class, kind, key');
+  return sql`
+    delete from limit_counters
+    where (${key}) in (select ${key} from limit_counters where arrival < ${before} limit ${limit}) and arrival < ${before}`;
 }
 
 function reset(sql: Sql, selection: StoredSelection): Query {
-  return sql.compile(selected(sql, selection).delete());
+  return sql`delete from limit_counters where ${isSelected(sql, selection)}`;
 }

@@ -1,4 +1,5 @@
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
+import { forShare, raw } from '#src/platform/db/template.js';
 
 /** Names of the facts in the table `installation`. `key_former` is the check value of the key before, until its copy is removed. */
 type Fact = 'key_check' | 'key_roots' | 'key_former';
@@ -18,29 +19,24 @@ export const wrappedColumns: readonly WrappedColumn[] = [
 
 /** SQL over the facts about the master key, and over the keys that it wraps. */
 export function createMasterKeyStore(sql: Sql) {
-  const { knex } = sql;
   return {
-    // Every start runs these two. As plain SQL, they do not need knex to be loaded.
-    facts: (): Query =>
-      sql.text("select name, value from installation where name in ('key_check', 'key_roots', 'key_former')", []),
-    insert: (name: Fact, value: string): Query =>
-      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
-    set: (name: Fact, value: string): Query =>
-      sql.text(
-        'insert into installation (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
-        [name, value],
-      ),
+    facts: () => sql`select name, value from installation where name in ('key_check', 'key_roots', 'key_former')`,
+    insert: (name: Fact, value: string) =>
+      sql`insert into installation (name, value) values (${name}, ${value}) on conflict (name) do nothing`,
+    set: (name: Fact, value: string) => sql`
+      insert into installation (name, value) values (${name}, ${value})
+      on conflict (name) do update set value = excluded.value`,
     /** Locks the fact until the end of the unit, against a rotation only. */
-    hold: (name: Fact): Query => sql.compile(knex('installation').where({ name }).forShare().select('value')),
-    remove: (name: Fact): Query => sql.compile(knex('installation').where({ name }).delete()),
+    hold: (name: Fact) => sql`select value from installation where name = ${name}${forShare}`,
+    remove: (name: Fact) => sql`delete from installation where name = ${name}`,
     /** Changes no row if another rotation came first. */
-    replace: (name: Fact, before: string, after: string): Query =>
-      sql.compile(knex('installation').where({ name, value: before }).update({ value: after })),
-    wrapped: (table: string, after: string, limit: number): Query =>
-      sql.compile(knex(table).where('id', '>', after).orderBy('id').limit(limit).select('id', 'data_key')),
-    count: (table: string): Query => sql.compile(knex(table).count({ count: '*' })),
-    rewrap: (table: string, id: string, wrapped: string): Query =>
-      sql.compile(knex(table).where({ id }).update({ data_key: wrapped })),
+    replace: (name: Fact, before: string, after: string) =>
+      sql`update installation set value = ${after} where name = ${name} and value = ${before}`,
+    wrapped: (table: string, after: string, limit: number) =>
+      sql`select id, data_key from ${raw(table)} where id > ${after} order by id limit ${limit}`,
+    count: (table: string) => sql`select count(*) as count from ${raw(table)}`,
+    rewrap: (table: string, id: string, wrapped: string) =>
+      sql`update ${raw(table)} set data_key = ${wrapped} where id = ${id}`,
   };
 }
 

@@ -5,6 +5,7 @@ import { type SealedColumn, unboundPrefix } from '#src/platform/crypto/sealing.j
 import { deleteSomeOfProject } from '#src/platform/db/project-rows.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { instant, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
+import { forUpdate, oneOf, raw } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 
 /** Projects (tenants). `settings` contains only values that differ from the defaults. */
@@ -72,119 +73,93 @@ export function createProjectStore(sql: Sql) {
 export type ProjectStore = ReturnType<typeof createProjectStore>;
 
 /** Condition for projects that are not being deleted. */
-const isKept = `not exists (select 1 from ${projectRemovals.name} where project_id = projects.id)`;
+const isKept = raw('not exists (select 1 from project_removals where project_id = projects.id)');
 
 function projectStatements(sql: Sql) {
-  const { knex } = sql;
   return {
-    find: sql.prepare<{ id: string }>((k, p) =>
-      k(projects.name).where('id', p.id).whereRaw(isKept).select(projects.select(sql)),
-    ),
-    first: (): Query => sql.compile(knex(projects.name).whereRaw(isKept).select('id').limit(1)),
-    list: (): Query =>
-      sql.compile(knex(projects.name).whereRaw(isKept).orderBy(['created_at', 'id']).select(projects.select(sql))),
-    insert: (row: ProjectRow): Query =>
-      sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),
-    update: (id: string, change: Partial<ProjectRow>): Query =>
-      sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
-    remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
-    keepDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).insert({ id }).onConflict().ignore()),
-    findDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).where({ id }).select('id')),
-    listDeleted: (): Query => sql.compile(knex(deletedProjects.name).select(deletedProjects.select(sql))),
+    find: ({ id }: { id: string }) => sql`select ${projects.row} from projects where id = ${id} and ${isKept}`,
+    first: () => sql`select id from projects where ${isKept} limit 1`,
+    list: () => sql`select ${projects.row} from projects where ${isKept} order by created_at, id`,
+    insert: (row: ProjectRow) => sql`${projects.insert(row)} on conflict (id) do nothing returning id`,
+    update: (id: string, change: Partial<ProjectRow>) =>
+      sql`update projects set ${projects.set(change)} where id = ${id}`,
+    remove: (id: string) => sql`delete from projects where id = ${id}`,
+    keepDeleted: (id: string) => sql`insert into deleted_projects (id) values (${id}) on conflict do nothing`,
+    findDeleted: (id: string) => sql`select id from deleted_projects where id = ${id}`,
+    listDeleted: () => sql`select ${deletedProjects.row} from deleted_projects`,
     /** Locks the project until the end of the unit, so that concurrent units count one after the other. */
-    hold: (id: string): Query => sql.compile(knex(projects.name).where({ id }).forUpdate().select('id')),
+    hold: (id: string) => sql`select id from projects where id = ${id}${forUpdate}`,
     /** Projects whose data key still opens unbound values of the first version. */
-    unboundKeys: (): Query =>
-      sql.compile(knex(projects.name).where('data_key', 'like', `${unboundPrefix}%`).select(projects.select(sql))),
+    unboundKeys: () => sql`select ${projects.row} from projects where data_key like ${`${unboundPrefix}%`}`,
   };
 }
 
 function removalStatements(sql: Sql) {
-  const { knex } = sql;
   return {
     /** A project whose deletion has begun. */
-    findRemoved: (id: string): Query =>
-      sql.compile(knex(projects.name).where({ id }).whereRaw(`not ${isKept}`).select(projects.select(sql))),
-    beginRemoval: (projectId: string, workedAt: Instant): Query =>
-      sql.compile(
-        knex(projectRemovals.name).insert(projectRemovals.encode({ projectId, workedAt })).onConflict().ignore(),
-      ),
-    noteRemoval: (projectId: string, workedAt: Instant): Query =>
-      sql.compile(knex(projectRemovals.name).where({ project_id: projectId }).update({ worked_at: workedAt })),
+    findRemoved: (id: string) => sql`select ${projects.row} from projects where id = ${id} and not ${isKept}`,
+    beginRemoval: (projectId: string, workedAt: Instant) =>
+      sql`${projectRemovals.insert({ projectId, workedAt })} on conflict do nothing`,
+    noteRemoval: (projectId: string, workedAt: Instant) =>
+      sql`update project_removals set worked_at = ${workedAt} where project_id = ${projectId}`,
     /** Deletions without a step between two times. A time in the future is of a clock that was set back. */
-    interruptedRemovals: (from: Instant, to: Instant): Query =>
-      sql.compile(
-        knex(projectRemovals.name).whereNotBetween('worked_at', [from, to]).select(projectRemovals.select(sql)),
-      ),
+    interruptedRemovals: (from: Instant, to: Instant) =>
+      sql`select ${projectRemovals.row} from project_removals where worked_at not between ${from} and ${to}`,
     removeSome: (name: string, projectId: string, limit: number): Query =>
       deleteSomeOfProject(sql, name, projectId, limit),
   };
 }
 
 function platformStatements(sql: Sql) {
-  const { knex } = sql;
   return {
-    platforms: sql.prepare<{ projectId: string }>((k, p) =>
-      k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),
-    ),
-    findPlatform: (projectId: string, id: string): Query =>
-      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select(sql))),
-    countPlatforms: (projectId: string): Query =>
-      sql.compile(knex(platforms.name).where({ project_id: projectId }).count({ count: '*' })),
-    platformsById: (id: string): Query =>
-      sql.compile(knex(platforms.name).where({ id }).limit(2).select(platforms.select(sql))),
-    insertPlatform: (row: PlatformRow): Query =>
-      sql.compile(knex(platforms.name).insert(platforms.encode(row)).onConflict().ignore().returning('id')),
-    updatePlatform: (projectId: string, id: string, change: Partial<PlatformRow>): Query =>
-      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).update(platforms.encodeSome(change))),
-    removePlatform: (projectId: string, id: string): Query =>
-      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).delete()),
-    anyPlatform: (types: readonly PlatformType[], hostnames: readonly string[]): Query =>
-      sql.compile(
-        knex(platforms.name)
-          .whereIn('type', types)
-          .whereRaw(`lower(hostname) in (${hostnames.map(() => '?').join(', ')})`, [...hostnames])
-          .limit(1)
-          .select('id'),
-      ),
+    platforms: ({ projectId }: { projectId: string }) =>
+      sql`select ${platforms.row} from platforms where project_id = ${projectId} order by created_at, id`,
+    findPlatform: (projectId: string, id: string) =>
+      sql`select ${platforms.row} from platforms where project_id = ${projectId} and id = ${id}`,
+    countPlatforms: (projectId: string) => sql`select count(*) as count from platforms where project_id = ${projectId}`,
+    platformsById: (id: string) => sql`select ${platforms.row} from platforms where id = ${id} limit 2`,
+    insertPlatform: (row: PlatformRow) => sql`${platforms.insert(row)} on conflict do nothing returning id`,
+    updatePlatform: (projectId: string, id: string, change: Partial<PlatformRow>) =>
+      sql`update platforms set ${platforms.set(change)} where project_id = ${projectId} and id = ${id}`,
+    removePlatform: (projectId: string, id: string) =>
+      sql`delete from platforms where project_id = ${projectId} and id = ${id}`,
+    anyPlatform: (types: readonly PlatformType[], hostnames: readonly string[]) =>
+      sql`select id from platforms where type ${oneOf(types)} and lower(hostname) ${oneOf(hostnames)} limit 1`,
   };
 }
 
 function keyStatements(sql: Sql) {
-  const { knex } = sql;
   return {
-    findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select(sql))),
-    keys: (projectId: string): Query =>
-      sql.compile(
-        knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select(sql)),
-      ),
-    countKeys: (projectId: string): Query =>
-      sql.compile(knex(apiKeys.name).where({ project_id: projectId }).count({ count: '*' })),
-    insertKey: (row: KeyRow): Query => sql.compile(knex(apiKeys.name).insert(apiKeys.encode(row))),
-    touchKey: (id: string, accessedAt: Instant): Query =>
-      sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
-    removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
+    findKey: ({ id }: { id: string }) => sql`select ${apiKeys.row} from api_keys where id = ${id}`,
+    keys: (projectId: string) =>
+      sql`select ${apiKeys.row} from api_keys where project_id = ${projectId} order by created_at, id`,
+    countKeys: (projectId: string) => sql`select count(*) as count from api_keys where project_id = ${projectId}`,
+    insertKey: (row: KeyRow) => sql`${apiKeys.insert(row)}`,
+    touchKey: (id: string, accessedAt: Instant) =>
+      sql`update api_keys set accessed_at = ${accessedAt} where id = ${id}`,
+    removeKey: (id: string) => sql`delete from api_keys where id = ${id}`,
   };
 }
 
 /** Unbound sealed values of the first version, after a row, in primary key order. */
-function unbound({ compile, knex }: Sql, from: SealedColumn, after: readonly Value[] | null, limit: number): Query {
+function unbound(sql: Sql, from: SealedColumn, after: readonly Value[] | null, limit: number): Query {
   const { table: name, column, key, order } = from;
-  const rows = knex(name)
-    .where(column, 'like', `${unboundPrefix}%`)
-    .limit(limit)
-    .orderBy([...order]);
-  if (after !== null) rows.whereRaw(`(${order.join(', ')}) > (${order.map(() => '?').join(', ')})`, [...after]);
-  return compile(rows.select([...new Set(['project_id', key, ...order]), `${column} as sealed`]));
+  const columns = [...new Set(['project_id', key, ...order]), `${column} as sealed`];
+  const places = order.map(() => '?').join(', ');
+  return sql`
+    select ${raw(columns.join(', '))} from ${raw(name)} where ${raw(column)} like ${`${unboundPrefix}%`}
+    ${after !== null && raw(`and (${order.join(', ')}) > (${places})`, after)}
+    order by ${raw(order.join(', '))} limit ${limit}`;
 }
 
 /** Replaces a value of a row. Changes no row if the value has changed concurrently. */
 function rebind(
-  { compile, knex }: Sql,
+  sql: Sql,
   { table: name, column, key }: SealedColumn,
   { projectId, row, before, after }: { projectId: string; row: string; before: string; after: string },
 ): Query {
-  const isUnchanged = { project_id: projectId, [key]: row, [column]: before };
-  const change = { [column]: after };
-  return compile(knex(name).where(isUnchanged).update(change));
+  const sealed = raw(column);
+  return sql`
+    update ${raw(name)} set ${sealed} = ${after}
+    where project_id = ${projectId} and ${raw(key)} = ${row} and ${sealed} = ${before}`;
 }

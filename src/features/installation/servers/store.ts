@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Claim } from '#src/platform/admission/shared-limiter.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Servers that use the database. */
@@ -25,14 +25,11 @@ export type ServerStore = ReturnType<typeof createServerStore>;
 
 /** Creates the SQL over the servers. */
 export function createServerStore(sql: Sql) {
-  const { knex } = sql;
   return {
-    list: (): Query => sql.compile(knex(servers.name).orderBy('started_at').select(servers.select(sql))),
-    others: (id: string): Query =>
-      sql.compile(knex(servers.name).whereNot({ id }).whereNotNull('claims').select(servers.select(sql))),
-    put: (row: ServerRow): Query =>
-      sql.compile(knex(servers.name).insert(servers.encode(row)).onConflict(['id']).merge(['seen_at', 'claims'])),
-    remove: (id: string, goneBefore: Instant): Query =>
-      sql.compile(knex(servers.name).where({ id }).orWhere('seen_at', '<', goneBefore).delete()),
+    list: () => sql`select ${servers.row} from servers order by started_at`,
+    others: (id: string) => sql`select ${servers.row} from servers where id <> ${id} and claims is not null`,
+    put: (row: ServerRow) => sql`
+      ${servers.insert(row)} on conflict (id) do update set seen_at = excluded.seen_at, claims = excluded.claims`,
+    remove: (id: string, goneBefore: Instant) => sql`delete from servers where id = ${id} or seen_at < ${goneBefore}`,
   };
 }
