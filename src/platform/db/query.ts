@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { Lru } from '../cache/lru.js';
 import { type DialectFacts, dialectFacts } from './dialect-facts.js';
 import { type DialectName, type DialectWords, dialectWords } from './dialect-words.js';
-import { type Bound, createTemplate, type Query, type Template, type Value } from './template.js';
+import { type Bound, createSqlTag, type Query, type SqlTag, type Value } from './template.js';
 
 export type { Bound, Query, Value } from './template.js';
 
@@ -28,7 +28,7 @@ interface Builders {
  * Compiles SQL for one database; it never connects. Called as the tag of a template, it makes a statement: the values given in the template
  * are bound, and its parts become text.
  */
-export interface Sql extends Template {
+export interface Sql extends SqlTag {
   readonly dialect: DialectName;
   readonly words: DialectWords;
   readonly facts: DialectFacts;
@@ -89,7 +89,7 @@ export function createSql(dialect: DialectName): Sql {
       return { sql, values: bindings as readonly Value[] };
     },
   };
-  return Object.assign(createTemplate(dialect), compilers);
+  return Object.assign(createSqlTag(dialect), compilers);
 }
 
 /** Loads knex on the first call. Uses `require` because a unit of work cannot wait for `import()`. */

@@ -3,7 +3,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import { parseJson, printJson } from '../text/json.js';
 import { dialectWords } from './dialect-words.js';
 import type { Sql, Value } from './query.js';
-import { inWords, Part } from './template.js';
+import { inWords, SqlPart } from './template.js';
 
 /** Converts a column between its stored form and its domain form. */
 interface Codec<T> {
@@ -89,15 +89,15 @@ export interface Table<T> {
   readonly columns: { readonly [K in keyof T]: string };
   readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };
   /** The expression to select for `decode`, as in `select`. */
-  readonly row: Part;
+  readonly row: SqlPart;
   /** The same with another name, to distinguish joined tables. */
-  rowAs(name: string): Part;
+  rowAs(name: string): SqlPart;
   /** The statement that inserts rows; more clauses may follow. All rows set the columns of the first one. */
-  insert(rows: Partial<T> | readonly Partial<T>[]): Part;
+  insert(rows: Partial<T> | readonly Partial<T>[]): SqlPart;
   /** Assignments after a conflict: every column gets the value of the insert. */
-  readonly overwrite: Part;
+  readonly overwrite: SqlPart;
   /** Assignments of an update. */
-  set(change: Partial<T>): Part;
+  set(change: Partial<T>): SqlPart;
   /**
    * The expression to select for `decode`: all columns as one JSON array. Drivers convert each column of each row to a JavaScript value
    * separately; one text and one `JSON.parse` take a third of that time. `as` distinguishes joined tables.
@@ -123,7 +123,9 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
     return encoded;
   };
   const rowAs = (as: string) =>
-    new Part(inWords(({ jsonArray }) => `${jsonArray(entries.map(({ column }) => `${name}.${column}`))} as "${as}"`));
+    new SqlPart(
+      inWords(({ jsonArray }) => `${jsonArray(entries.map(({ column }) => `${name}.${column}`))} as "${as}"`),
+    );
   return {
     name,
     row: rowAs(packed),
@@ -132,15 +134,15 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
       const rows = Array.isArray(given) ? (given as readonly Partial<T>[]) : [given as Partial<T>];
       const columns = entries.filter(({ key }) => rows[0]?.[key] !== undefined);
       const places = `(${columns.map(() => '?').join(', ')})`;
-      return new Part(
+      return new SqlPart(
         `insert into ${name} (${columns.map(({ column }) => column).join(', ')}) values ${rows.map(() => places).join(', ')}`,
         rows.flatMap((row) => columns.map(({ key, codec }) => codec.encode(row[key]))),
       );
     },
-    overwrite: new Part(entries.map(({ column }) => `${column} = excluded.${column}`).join(', ')),
+    overwrite: new SqlPart(entries.map(({ column }) => `${column} = excluded.${column}`).join(', ')),
     set: (change) => {
       const changed = entries.filter(({ key }) => change[key] !== undefined);
-      return new Part(
+      return new SqlPart(
         changed.map(({ column }) => `${column} = ?`).join(', '),
         changed.map(({ key, codec }) => codec.encode(change[key])),
       );

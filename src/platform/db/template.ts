@@ -21,17 +21,17 @@ type List = readonly string[];
 type Text = string | Readonly<Record<DialectName, string>>;
 
 /** A part of a statement: text, with `?` for each of its values. */
-export class Part {
+export class SqlPart {
   readonly text: Text;
   readonly values: readonly (Bound | List)[];
-  constructor(text: Part['text'], values: Part['values'] = []) {
+  constructor(text: SqlPart['text'], values: SqlPart['values'] = []) {
     this.text = text;
     this.values = values;
   }
 }
 
 /** A statement; it may also be a part of another one. */
-export class Statement extends Part implements Query {
+export class Statement extends SqlPart implements Query {
   readonly sql: string;
   declare readonly values: readonly Bound[];
   constructor(text: string, sql: string, values: readonly Bound[]) {
@@ -41,10 +41,10 @@ export class Statement extends Part implements Query {
 }
 
 /** A part of a template: a bound value, or a piece of the text. False is no text. */
-export type Given = Bound | List | Part | false;
+export type Given = Bound | List | SqlPart | false;
 
 /** The tag of SQL templates. */
-export type Template = (strings: TemplateStringsArray, ...given: readonly Given[]) => Statement;
+export type SqlTag = (strings: TemplateStringsArray, ...given: readonly Given[]) => Statement;
 
 /** The texts of a template, by the texts of the parts given so far. A value does not change the text. */
 class Texts {
@@ -71,7 +71,7 @@ class Texts {
 const maxTexts = 200;
 
 /** Creates the tag for a database. It writes the text of a template once for the same parts, so that later calls only collect values. */
-export function createTemplate(dialect: DialectName): Template {
+export function createSqlTag(dialect: DialectName): SqlTag {
   const words = dialectWords[dialect];
   const templates = new Map<TemplateStringsArray, { readonly first: Texts; count: number }>();
   const added = (strings: TemplateStringsArray) => {
@@ -84,7 +84,7 @@ export function createTemplate(dialect: DialectName): Template {
     let texts = template.first;
     let isPlain = true;
     for (const one of given)
-      if (one === false || one instanceof Part) {
+      if (one === false || one instanceof SqlPart) {
         isPlain = false;
         texts = texts.afterPart(textOf(one, dialect));
       } else {
@@ -103,14 +103,14 @@ export function createTemplate(dialect: DialectName): Template {
 function valuesOf(given: readonly Given[], { list }: DialectWords): Bound[] {
   const values: Bound[] = [];
   for (const one of given)
-    if (one instanceof Part) for (const value of one.values) values.push(isList(value) ? list(value) : value);
+    if (one instanceof SqlPart) for (const value of one.values) values.push(isList(value) ? list(value) : value);
     else if (one !== false) values.push(isList(one) ? list(one) : one);
   return values;
 }
 
 const isList = (value: Bound | List): value is List => Array.isArray(value);
 
-function textOf(given: Part | false, dialect: DialectName): string {
+function textOf(given: SqlPart | false, dialect: DialectName): string {
   if (given === false) return '';
   return typeof given.text === 'string' ? given.text : given.text[dialect];
 }
@@ -119,7 +119,8 @@ function textOf(given: Part | false, dialect: DialectName): string {
 function write(strings: TemplateStringsArray, given: readonly Given[], dialect: DialectName): string {
   const texts = strings.map((text, at) => {
     const before = given[at - 1];
-    const part = before === undefined ? '' : before === false || before instanceof Part ? textOf(before, dialect) : '?';
+    const part =
+      before === undefined ? '' : before === false || before instanceof SqlPart ? textOf(before, dialect) : '?';
     return part + text.replace(/\s*\n\s*/g, '\n');
   });
   return texts
@@ -134,21 +135,21 @@ export function inWords(write: (words: DialectWords) => string): Text {
 }
 
 /** Text of this code base that is not a value, such as a column that is known only at run time. */
-export const raw = (text: string, values?: Part['values']) => new Part(text, values);
+export const raw = (text: string, values?: SqlPart['values']) => new SqlPart(text, values);
 
 /** After a column: it is one of a list. */
-export const oneOf = (list: List) => new Part(isOneOf, [list]);
+export const oneOf = (list: List) => new SqlPart(isOneOf, [list]);
 const isOneOf = inWords((words) => words.isOneOf);
 
 /** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
-export const forUpdate = new Part(inWords((words) => words.forUpdate));
+export const forUpdate = new SqlPart(inWords((words) => words.forUpdate));
 
 /** `forUpdate` for the rows of one of the joined tables. */
 export const forUpdateOf = (table: string) =>
-  new Part(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
+  new SqlPart(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
 
 /** Locks the rows against changes. */
-export const forShare = new Part(inWords((words) => words.forShare));
+export const forShare = new SqlPart(inWords((words) => words.forShare));
 
 /** Locks the rows, and skips those that another unit has locked. */
-export const skipLocked = new Part(inWords((words) => words.skipLocked));
+export const skipLocked = new SqlPart(inWords((words) => words.skipLocked));

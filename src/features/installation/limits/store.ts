@@ -1,6 +1,6 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { epoch, table, text } from '#src/platform/db/table.js';
-import { oneOf, type Part, raw } from '#src/platform/db/template.js';
+import { oneOf, raw, type SqlPart } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { latestPast } from '#src/platform/runtime/clock.js';
 
@@ -54,7 +54,7 @@ export function createLimitStore(sql: Sql) {
 /** SQL over counters. */
 export type LimitStore = ReturnType<typeof createLimitStore>;
 
-function isCounter(sql: Sql, { projectId, class: name, kind, key }: CounterKey): Part {
+function isCounter(sql: Sql, { projectId, class: name, kind, key }: CounterKey): SqlPart {
   return sql`project_id = ${projectId} and class = ${name} and kind = ${kind} and key = ${key}`;
 }
 
@@ -96,7 +96,7 @@ function list(sql: Sql, selection: StoredSelection, now: number): Query {
     order by class, arrival desc limit 1000`;
 }
 
-function isSelected(sql: Sql, { projectId, kind, keys }: StoredSelection): Part {
+function isSelected(sql: Sql, { projectId, kind, keys }: StoredSelection): SqlPart {
   const ofKind = kind !== undefined && sql` and kind = ${kind}`;
   return sql`project_id = ${projectId}${ofKind}${keys !== undefined && sql` and key ${oneOf(keys)}`}`;
 }
