@@ -1,4 +1,5 @@
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
+import { oneOf, raw, type SqlPart } from '#src/platform/db/template.js';
 import { auditEntries, auditSubjects } from '../outbox/index.js';
 
 interface Whose {
@@ -8,50 +9,31 @@ interface Whose {
 
 /** Read-only SQL over the audit entries of a user. The outbox writes them. */
 export function createActivityStore(sql: Sql) {
-  const { knex } = sql;
   // Both conditions must match the text of the indexes in migrations/0011_proofs.js and 0012_writes.js, or the indexes are not used.
-  const owner = sql.words.secondPart('resource', 'users');
-  const rows = (projectId: string) => knex(auditEntries.name).where({ project_id: projectId });
-  const ofUser = ({ projectId, userId }: Whose) =>
-    rows(projectId).whereRaw(`substr(resource, 1, 6) = 'users/' and ${owner} = ?`, [userId]);
-  const byUser = ({ projectId, userId }: Whose) =>
-    rows(projectId)
-      .whereRaw("actor_kind = 'user' and not (substr(resource, 1, 10) = 'databases/')")
-      .where({ actor_id: userId });
-  const newest = [
-    { column: 'at', order: 'desc' },
-    { column: 'id', order: 'desc' },
-  ];
+  const owner = raw(sql.words.secondPart('resource', 'users'));
+  const isOfUser = ({ projectId, userId }: Whose) =>
+    sql`project_id = ${projectId} and substr(resource, 1, 6) = 'users/' and ${owner} = ${userId}`;
+  const isByUser = ({ projectId, userId }: Whose) => sql`
+    project_id = ${projectId} and actor_kind = 'user' and not (substr(resource, 1, 10) = 'databases/')
+    and actor_id = ${userId}`;
   /**
    * Ids of entries about the user and by the user. Excludes documents, which may be millions. Each half uses its own index and reads no
    * more than `limit`.
    */
   const ids = (whose: Whose, limit: number) => {
-    const some = (half: ReturnType<typeof rows>) =>
-      knex(half.select('id', 'at').orderBy(newest).limit(limit).as('half')).select('id');
-    return some(ofUser(whose)).union(some(byUser(whose)));
+    const half = (condition: SqlPart) => sql`
+      select id from (select id, at from audit_entries where ${condition} order by at desc, id desc limit ${limit}) as half`;
+    return sql`${half(isOfUser(whose))} union ${half(isByUser(whose))}`;
   };
   return {
-    list: (whose: Whose, limit: number, offset: number): Query =>
-      sql.compile(
-        knex(auditEntries.name)
-          .whereIn('id', ids(whose, limit + offset))
-          .orderBy(newest)
-          .limit(limit)
-          .offset(offset)
-          .select(auditEntries.select(sql)),
-      ),
-    count: (whose: Whose, limit: number): Query =>
-      sql.compile(knex(ids(whose, limit).as('found')).count({ total: '*' })),
-    logins: (whose: Whose, limit: number): Query =>
-      sql.compile(
-        ofUser(whose).where({ action: 'sessionCreated' }).orderBy(newest).limit(limit).select(auditEntries.select(sql)),
-      ),
-    subjects: (entryIds: readonly string[]): Query =>
-      sql.compile(
-        knex(auditSubjects.name)
-          .where(sql.isOneOf('entry_id', sql.list(entryIds)))
-          .select(auditSubjects.select(sql)),
-      ),
+    list: (whose: Whose, limit: number, offset: number) => sql`
+      select ${auditEntries.row} from audit_entries where id in (${ids(whose, limit + offset)})
+      order by at desc, id desc limit ${limit} offset ${offset}`,
+    count: (whose: Whose, limit: number) => sql`select count(*) as total from (${ids(whose, limit)}) as found`,
+    logins: (whose: Whose, limit: number) => sql`
+      select ${auditEntries.row} from audit_entries where ${isOfUser(whose)} and action = 'sessionCreated'
+      order by at desc, id desc limit ${limit}`,
+    subjects: (entryIds: readonly string[]) =>
+      sql`select ${auditSubjects.row} from audit_subjects where entry_id ${oneOf(entryIds)}`,
   };
 }

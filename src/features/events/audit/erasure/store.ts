@@ -1,6 +1,6 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
+import { oneOf, raw, type SqlPart } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { auditEntries, auditSubjects } from '../../outbox/index.js';
 
 /** The primary key of a personal value. */
 export type SubjectKey = readonly [entryId: string, field: string];
@@ -13,56 +13,51 @@ export function createErasureStore(sql: Sql) {
   };
 }
 
-function valuesOfProject({ knex }: Sql, projectId: string) {
-  return knex(auditSubjects.name)
-    .join(auditEntries.name, `${auditEntries.name}.id`, `${auditSubjects.name}.entry_id`)
-    .where(`${auditEntries.name}.project_id`, projectId);
+function valuesOfProject(sql: Sql, projectId: string): SqlPart {
+  return sql`
+    from audit_subjects join audit_entries on audit_entries.id = audit_subjects.entry_id
+    where audit_entries.project_id = ${projectId}`;
 }
 
 /** Values of a user in these fields. */
 function valuesOf(sql: Sql, projectId: string, userId: string, fields: readonly string[]): Query {
-  const values = valuesOfProject(sql, projectId).where('user_id', userId).whereIn('field', fields);
-  return sql.compile(values.distinct(`${auditSubjects.name}.value as value`));
+  return sql`
+    select distinct audit_subjects.value as value ${valuesOfProject(sql, projectId)}
+    and user_id = ${userId} and field ${oneOf(fields)}`;
 }
 
 /** Users who had this email address when they were deleted. */
 function deletedWith(sql: Sql, projectId: string, email: string): Query {
-  const values = valuesOfProject(sql, projectId).where({ action: 'accountDeleted', field: 'email', value: email });
-  return sql.compile(values.whereNotNull('user_id').distinct('user_id').orderBy('user_id'));
+  return sql`
+    select distinct user_id ${valuesOfProject(sql, projectId)}
+    and action = 'accountDeleted' and field = 'email' and value = ${email} and user_id is not null order by user_id`;
 }
 
 /** Users who had this email address at any time. */
 function heldBy(sql: Sql, projectId: string, email: string): Query {
-  const values = valuesOfProject(sql, projectId).where({ value: email }).whereIn('field', ['email', 'previous']);
-  return sql.compile(values.whereNotNull('user_id').distinct('user_id').orderBy('user_id'));
+  return sql`
+    select distinct user_id ${valuesOfProject(sql, projectId)}
+    and value = ${email} and field in ('email', 'previous') and user_id is not null order by user_id`;
 }
 
 /** An entry about a user, or with a personal value of the user. */
 function anyAbout(sql: Sql, projectId: string, userId: string): Query {
-  const { knex } = sql;
-  const withValue = knex(auditSubjects.name).where({ user_id: userId }).select('entry_id');
-  return sql.compile(
-    knex(auditEntries.name)
-      .where({ project_id: projectId })
-      .where((either) => either.where({ resource: `users/${userId}` }).orWhereIn('id', withValue))
-      .limit(1)
-      .select('id'),
-  );
+  return sql`
+    select id from audit_entries where project_id = ${projectId}
+      and (resource = ${`users/${userId}`} or id in (select entry_id from audit_subjects where user_id = ${userId}))
+    limit 1`;
 }
 
 /** Keys of a user's values. */
 function someOf(sql: Sql, projectId: string, userId: string, limit: number): Query {
-  const values = valuesOfProject(sql, projectId).where('user_id', userId).limit(limit);
-  return sql.compile(values.select('entry_id', 'field'));
+  return sql`select entry_id, field ${valuesOfProject(sql, projectId)} and user_id = ${userId} limit ${limit}`;
 }
 
 /** The key of the last value in a window of `size` values after a key. No row if there are fewer. */
 function windowEnd(sql: Sql, [entryId, field]: SubjectKey, size: number): Query {
-  return sql.text(
-    `select entry_id, field from audit_subjects where (entry_id, field) > (?, ?)
-        order by entry_id, field limit 1 offset ${size - 1}`,
-    [entryId, field],
-  );
+  return sql`
+    select entry_id, field from audit_subjects where (entry_id, field) > (${entryId}, ${field})
+    order by entry_id, field limit 1 offset ${size - 1}`;
 }
 
 /** Entries in a window with one of the values and without a user. */
@@ -73,24 +68,19 @@ function entriesWith(
   [entryId, field]: SubjectKey,
   end: SubjectKey | undefined,
 ): Query {
-  const found = valuesOfProject(sql, projectId)
-    .whereNull('user_id')
-    .whereIn('value', [...values])
-    .whereRaw('(entry_id, field) > (?, ?)', [entryId, field]);
-  if (end !== undefined) found.whereRaw('(entry_id, field) <= (?, ?)', [...end]);
-  return sql.compile(found.distinct('entry_id'));
+  return sql`
+    select distinct entry_id ${valuesOfProject(sql, projectId)}
+    and user_id is null and value ${oneOf(values)} and (entry_id, field) > (${entryId}, ${field})
+    ${end !== undefined && sql`and (entry_id, field) <= (${end[0]}, ${end[1]})`}`;
 }
 
 /** Deletes the personal values of entries that belong to no user. */
 function ownerless(sql: Sql, entryIds: readonly string[]): Query {
-  const values = sql.knex(auditSubjects.name).where(sql.isOneOf('entry_id', sql.list(entryIds)));
-  return sql.compile(values.whereNull('user_id').delete());
+  return sql`delete from audit_subjects where entry_id ${oneOf(entryIds)} and user_id is null`;
 }
 
 function remove(sql: Sql, keys: readonly SubjectKey[]): Query {
-  return sql.text(
-    `delete from audit_subjects where (entry_id, field) in
-          (select given.value ->> 0, given.value ->> 1 from ${sql.words.eachInJson('given')})`,
-    [JSON.stringify(keys)],
-  );
+  const given = raw(sql.words.eachInJson('given'), [JSON.stringify(keys)]);
+  return sql`
+    delete from audit_subjects where (entry_id, field) in (select given.value ->> 0, given.value ->> 1 from ${given})`;
 }

@@ -2,6 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
+import { oneOf, raw, type SqlPart, skipLocked } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { auditEntries, auditSubjects } from '../../outbox/index.js';
 import type { SignedHead, SignedSegment } from '../chain/statement.js';
@@ -79,70 +80,61 @@ export function createAuditStore(sql: Sql) {
 /** The store of the chain. */
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
-const entries = ({ knex }: Sql) => knex(auditEntries.name);
-const unsealed = (sql: Sql) => entries(sql).whereNull('seq').orderBy('id');
-
 function head(sql: Sql): Query {
-  return sql.compile(sql.knex(auditHeads.name).where({ name: headName }).select(auditHeads.select(sql)));
+  return sql`select ${auditHeads.row} from audit_heads where name = ${headName}`;
 }
 
 /** Locks the head until the end of the unit. Returns no row if another process has locked it. */
 function lockHead(sql: Sql): Query {
-  const found = `select ? from ${auditHeads.name} where name = ?${sql.words.skipLocked}`;
-  return sql.compile(sql.knex.raw(found, [auditHeads.select(sql), headName]));
+  return sql`select ${auditHeads.row} from audit_heads where name = ${headName}${skipLocked}`;
 }
 
 function moveHead(sql: Sql, from: number, { seq, hash, at, keyId, signature }: SignedHead): Query {
-  return sql.compile(
-    sql
-      .knex(auditHeads.name)
-      .where({ name: headName, seq: from })
-      .update(auditHeads.encodeSome({ seq, hash, at, keyId, signature })),
-  );
+  const change = auditHeads.set({ seq, hash, at, keyId, signature });
+  return sql`update audit_heads set ${change} where name = ${headName} and seq = ${from}`;
 }
 
 function keys(sql: Sql): Query {
-  return sql.compile(sql.knex(auditKeys.name).orderBy(['created_at', 'id']).select(auditKeys.select(sql)));
+  return sql`select ${auditKeys.row} from audit_keys order by created_at, id`;
 }
 
 function insertKey(sql: Sql, key: AuditKeyRow): Query {
-  return sql.compile(sql.knex(auditKeys.name).insert(auditKeys.encode(key)));
+  return sql`${auditKeys.insert(key)}`;
 }
 
 function segments(sql: Sql): Query {
-  return sql.compile(sql.knex(auditSegments.name).orderBy('last_seq').select(auditSegments.select(sql)));
+  return sql`select ${auditSegments.row} from audit_segments order by last_seq`;
 }
 
 function insertSegment(sql: Sql, segment: SignedSegment): Query {
-  return sql.compile(sql.knex(auditSegments.name).insert(auditSegments.encode(segment)));
+  return sql`${auditSegments.insert(segment)}`;
 }
 
 /** Unsealed entries in the order of their ids. */
 function waiting(sql: Sql, limit: number, after = ''): Query {
-  return sql.compile(unsealed(sql).where('id', '>', after).limit(limit).select(auditEntries.select(sql)));
+  return sql`select ${auditEntries.row} from audit_entries where seq is null and id > ${after} order by id limit ${limit}`;
 }
 
 function oldestWaiting(sql: Sql): Query {
-  return sql.compile(unsealed(sql).limit(1).select('id', 'at'));
+  return sql`select id, at from audit_entries where seq is null order by id limit 1`;
 }
 
 function countWaiting(sql: Sql, limit: number): Query {
-  return sql.compile(sql.knex(unsealed(sql).limit(limit).select('id').as('waiting')).count({ total: '*' }));
+  return sql`
+    select count(*) as total from (select id from audit_entries where seq is null order by id limit ${limit}) as waiting`;
 }
 
 function seal(sql: Sql, seals: readonly Seal[]): Query {
-  return sql.text(
-    `update audit_entries set seq = cast(given.value ->> 1 as bigint), previous_hash = given.value ->> 2,
-          hash = given.value ->> 3
-        from ${sql.words.eachInJson('given')} where audit_entries.id = given.value ->> 0 and audit_entries.seq is null`,
-    [JSON.stringify(seals)],
-  );
+  const given = raw(sql.words.eachInJson('given'), [JSON.stringify(seals)]);
+  return sql`
+    update audit_entries set seq = cast(given.value ->> 1 as bigint), previous_hash = given.value ->> 2,
+      hash = given.value ->> 3
+    from ${given} where audit_entries.id = given.value ->> 0 and audit_entries.seq is null`;
 }
 
 /** Sealed entries after a number, in order. */
 function sealed(sql: Sql, after: number, limit: number): Query {
-  const found = entries(sql).where('seq', '>', after).orderBy('seq').limit(limit);
-  return sql.compile(found.select(auditEntries.select(sql)));
+  return sql`select ${auditEntries.row} from audit_entries where seq > ${after} order by seq limit ${limit}`;
 }
 
 /**
@@ -150,14 +142,9 @@ function sealed(sql: Sql, after: number, limit: number): Query {
  * removed.
  */
 function sealedFrom(sql: Sql, { seq, id }: { readonly seq: number; readonly id: string }, limit: number): Query {
-  return sql.compile(
-    entries(sql)
-      .where('seq', '>=', seq)
-      .whereNot((same) => same.where({ seq }).andWhere('id', '<=', id))
-      .orderBy(['seq', 'id'])
-      .limit(limit)
-      .select(auditEntries.select(sql)),
-  );
+  return sql`
+    select ${auditEntries.row} from audit_entries where seq >= ${seq} and not (seq = ${seq} and id <= ${id})
+    order by seq, id limit ${limit}`;
 }
 
 /**
@@ -179,64 +166,57 @@ function mistyped(sql: Sql): Query | undefined {
 
 /** An entry with a number that no seal can assign. */
 function beforeFirst(sql: Sql): Query {
-  return sql.compile(entries(sql).where('seq', '<', 1).orderBy('seq').limit(1).select('seq'));
+  return sql`select seq from audit_entries where seq < 1 order by seq limit 1`;
 }
 
 function subjects(sql: Sql, entryIds: readonly string[]): Query {
-  return sql.compile(
-    sql
-      .knex(auditSubjects.name)
-      .where(sql.isOneOf('entry_id', sql.list(entryIds)))
-      .orderBy(['entry_id', 'field'])
-      .select(auditSubjects.select(sql)),
-  );
+  return sql`
+    select ${auditSubjects.row} from audit_subjects where entry_id ${oneOf(entryIds)} order by entry_id, field`;
 }
 
 /** The first sealed entry that is not older than a time. */
 function firstSince(sql: Sql, since: Instant): Query {
-  return sql.compile(entries(sql).whereNotNull('seq').where('at', '>=', since).orderBy('seq').limit(1).select('seq'));
+  return sql`select seq from audit_entries where seq is not null and at >= ${since} order by seq limit 1`;
 }
 
 /** Deletes personal values of the first entries up to a number. `pruneEntries` then deletes those entries. */
 function pruneSubjects(sql: Sql, upTo: number, limit: number): Query {
-  return sql.text(
-    `delete from audit_subjects where entry_id in
-          (select id from audit_entries where seq <= ? order by seq limit ?)`,
-    [upTo, limit],
-  );
+  return sql`
+    delete from audit_subjects where entry_id in
+      (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`;
 }
 
 function pruneEntries(sql: Sql, upTo: number, limit: number): Query {
-  return sql.text(
-    'delete from audit_entries where id in (select id from audit_entries where seq <= ? order by seq limit ?)',
-    [upTo, limit],
-  );
+  return sql`
+    delete from audit_entries where id in
+      (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`;
 }
 
 function hasProject(sql: Sql, projectId: string): Query {
-  return sql.compile(entries(sql).where({ project_id: projectId }).whereNotNull('seq').limit(1).select('id'));
+  return sql`select id from audit_entries where project_id = ${projectId} and seq is not null limit 1`;
 }
 
 /** Matching entries among the `scanned` newest sealed ones before a number, newest first. */
 function list(sql: Sql, filter: EntryFilter, before: number, scanned: number, limit: number): Query {
   const { projectId, actor, action, resource, since, until } = filter;
-  const window = newestBefore(sql, projectId, before).limit(scanned);
-  const found = sql.knex(window.select('*').as(auditEntries.name)).orderBy('seq', 'desc').limit(limit);
-  if (actor !== undefined) found.where({ actor_id: actor });
-  if (action !== undefined) found.where({ action });
-  if (resource !== undefined) found.where({ resource });
-  if (since !== undefined) found.where('at', '>=', since);
-  if (until !== undefined) found.where('at', '<', until);
-  return sql.compile(found.select(auditEntries.select(sql)));
+  return sql`
+    select ${auditEntries.row} from (select * ${newestBefore(sql, projectId, before)} limit ${scanned}) as audit_entries
+    where true
+      ${actor !== undefined && sql`and actor_id = ${actor}`}
+      ${action !== undefined && sql`and action = ${action}`}
+      ${resource !== undefined && sql`and resource = ${resource}`}
+      ${since !== undefined && sql`and at >= ${since}`}
+      ${until !== undefined && sql`and at < ${until}`}
+    order by seq desc limit ${limit}`;
 }
 
 /** The number of the last entry of that window; no row if there are fewer entries. */
 function windowEnd(sql: Sql, projectId: string | undefined, before: number, scanned: number): Query {
-  const last = newestBefore(sql, projectId, before).offset(scanned - 1);
-  return sql.compile(last.limit(1).select('seq'));
+  return sql`select seq ${newestBefore(sql, projectId, before)} limit 1 offset ${scanned - 1}`;
 }
 
-function newestBefore(sql: Sql, projectId: string | undefined, before: number) {
-  const window = entries(sql).where('seq', '<', before).whereNotNull('seq').orderBy('seq', 'desc');
-  return projectId === undefined ? window : window.where({ project_id: projectId });
+function newestBefore(sql: Sql, projectId: string | undefined, before: number): SqlPart {
+  return sql`
+    from audit_entries where seq < ${before} and seq is not null
+    ${projectId !== undefined && sql`and project_id = ${projectId}`} order by seq desc`;
 }

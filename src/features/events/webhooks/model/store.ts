@@ -1,7 +1,8 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bool, instant, integer, jsonText, nullable, table, text } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 
 /** Webhooks and their subscriptions. Secrets and passwords are sealed. */
@@ -47,60 +48,40 @@ export type Webhook = ReturnType<typeof webhooks.decode>;
 
 /** SQL over webhooks. */
 export function createWebhookStore(sql: Sql) {
-  const { knex } = sql;
-  const one = (projectId: string, id: string) => knex(webhooks.name).where({ project_id: projectId, id });
-  const returned = webhooks.select(sql);
+  const { row: columns } = webhooks;
   return {
-    find: (projectId: string, id: string): Query => sql.compile(one(projectId, id).select(returned)),
-    count: (projectId: string): Query =>
-      sql.compile(knex(webhooks.name).where({ project_id: projectId }).count({ total: '*' })),
-    rows: (projectId: string) => knex(webhooks.name).where({ project_id: projectId }),
-    columns: () => returned,
-    ofProject: (projectId: string): Query =>
-      sql.compile(knex(webhooks.name).where({ project_id: projectId }).select(returned)),
+    find: (projectId: string, id: string) =>
+      sql`select ${columns} from webhooks where project_id = ${projectId} and id = ${id}`,
+    count: (projectId: string) => sql`select count(*) as total from webhooks where project_id = ${projectId}`,
+    rows: (projectId: string) => sql.knex(webhooks.name).where({ project_id: projectId }),
+    columns: () => webhooks.select(sql),
+    ofProject: (projectId: string) => sql`select ${columns} from webhooks where project_id = ${projectId}`,
     /** Webhooks of every project. */
-    all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
+    all: () => sql`select ${columns} from webhooks`,
     /**
      * Webhooks of all projects that have failed since a time or longer, and those disabled by failures. A success, and enabling or disabling
      * by a call, reset `failing_since`.
      */
-    failing: (before: Instant, limit: number): Query =>
-      sql.compile(
-        knex(webhooks.name)
-          .where((either) => either.where('failing_since', '<=', before).orWhere({ enabled: 0 }))
-          .whereNotNull('failing_since')
-          .orderBy(['enabled', 'project_id', 'id'])
-          .limit(limit)
-          .select(returned),
-      ),
-    insert: (row: Webhook): Query =>
-      sql.compile(knex(webhooks.name).insert(webhooks.encode(row)).onConflict().ignore().returning('id')),
-    update: (projectId: string, id: string, change: Partial<Webhook>): Query =>
-      sql.compile(one(projectId, id).update(webhooks.encodeSome(change)).returning(returned)),
-    remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),
-    /** Counts a failure. */
-    markFailing: (projectId: string, id: string, logs: string, now: Instant): Query =>
-      sql.compile(
-        one(projectId, id)
-          .update({
-            attempts: knex.raw('attempts + 1'),
-            logs,
-            // A time in the future is from before the clock was set back.
-            failing_since: knex.raw('case when enabled = 0 or failing_since <= ? then failing_since else ? end', [
-              instantOf(latestPast(millisecondsOf(now))),
-              now,
-            ]),
-          })
-          .returning(returned),
-      ),
+    failing: (before: Instant, limit: number) => sql`
+      select ${columns} from webhooks where (failing_since <= ${before} or enabled = 0) and failing_since is not null
+      order by enabled, project_id, id limit ${limit}`,
+    insert: (row: Webhook) => sql`${webhooks.insert(row)} on conflict do nothing returning id`,
+    update: (projectId: string, id: string, change: Partial<Webhook>) => sql`
+      update webhooks set ${webhooks.set(change)} where project_id = ${projectId} and id = ${id} returning ${columns}`,
+    remove: (projectId: string, id: string) => sql`delete from webhooks where project_id = ${projectId} and id = ${id}`,
+    /** Counts a failure. A time of failure in the future is from before the clock was set back. */
+    markFailing: (projectId: string, id: string, logs: string, now: Instant) => sql`
+      update webhooks set attempts = attempts + 1, logs = ${logs}, failing_since =
+        case when enabled = 0 or failing_since <= ${instantOf(latestPast(millisecondsOf(now)))}
+          then failing_since else ${now} end
+      where project_id = ${projectId} and id = ${id} returning ${columns}`,
     /** Resets the failures of webhooks that succeeded. Skips those without failures. */
-    markWorking: (succeeded: readonly { readonly projectId: string; readonly webhookId: string }[]): Query => {
+    markWorking: (succeeded: readonly { readonly projectId: string; readonly webhookId: string }[]) => {
       const ids = [...new Set(succeeded.map(({ projectId, webhookId }) => JSON.stringify([projectId, webhookId])))];
-      return sql.text(
-        `update webhooks set attempts = 0, failing_since = null where failing_since is not null
-          and (project_id, id) in (select value ->> 0, value ->> 1 from ${sql.words.eachInJson('given')}) returning project_id, id`,
-        [`[${ids.join(',')}]`],
-      );
+      const given = raw(sql.words.eachInJson('given'), [`[${ids.join(',')}]`]);
+      return sql`
+        update webhooks set attempts = 0, failing_since = null where failing_since is not null
+          and (project_id, id) in (select value ->> 0, value ->> 1 from ${given}) returning project_id, id`;
     },
   };
 }
