@@ -117,24 +117,25 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       ctx.status = shape.otherwise?.status ?? ctx.status;
       writeJson(response, value);
       break;
-    case 'json': {
-      if (shape.raw !== true) {
-        writeJson(response, value);
-        break;
-      }
-      if (isPage(value)) {
-        writePage(response, value);
-        break;
-      }
-      const { parts, status, etag, mediaType = 'application/json' } = value as RawJson;
-      response.set('Content-Type', `${mediaType}; charset=utf-8`);
-      if (etag !== undefined) response.set('ETag', etag);
-      response.body = parts;
+    case 'json':
+      if (shape.raw !== true) writeJson(response, value);
+      else if (isPage(value)) writePage(response, value);
       // Documents, the feed and OpenAPI descriptions contain neither input of the request nor secrets of the service.
-      response.isCompressible = method === 'GET';
-      if (status !== undefined) ctx.status = status;
-    }
+      else writeRawJson(ctx, response, value as RawJson, { isCompressible: method === 'GET' });
   }
+}
+
+function writeRawJson(
+  ctx: RequestContext['ctx'],
+  response: RequestContext['response'],
+  { parts, status, etag, mediaType = 'application/json' }: RawJson,
+  { isCompressible }: { readonly isCompressible: boolean },
+): void {
+  response.set('Content-Type', `${mediaType}; charset=utf-8`);
+  if (etag !== undefined) response.set('ETag', etag);
+  response.body = parts;
+  response.isCompressible = isCompressible;
+  if (status !== undefined) ctx.status = status;
 }
 
 /** Answers with a page and its Content Security Policy. */
