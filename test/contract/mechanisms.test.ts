@@ -1,4 +1,4 @@
-// Mechanisms that src has once: leases of rows, retries, shared runs and batches. Another implementation breaks a rule unless it stands in
+// Mechanisms that src has once: leases of rows, retries, shared runs, batches, queues and quotas. Another implementation breaks a rule unless it stands in
 // the exceptions with its reason; an exception that is no longer needed fails the test.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -149,6 +149,26 @@ const mechanisms: Readonly<Record<string, Mechanism>> = {
     exceptions: {
       'platform/db/shared-read.ts':
         'reads of callers that are gone leave the queue, and all of them when a statement is slow',
+    },
+  },
+  'queues and quotas': {
+    home: 'platform/admission/fair-semaphore.ts',
+    // Amounts per owner, and callers that wait.
+    isIn: hasMatch(/\bimport \{ Tally \}/, /\binterface Waiting\b/),
+    planted: [
+      "import { Tally } from '../admission/tally.js';",
+      'interface Waiting {\n  readonly enter: () => void;\n}',
+    ],
+    permitted: ["import { Quota } from '../admission/quota.js';", 'interface WaitingLine {'],
+    exceptions: {
+      'platform/admission/quota.ts': 'never waits',
+      'platform/jobs/leased-queue.ts': 'counts running attempts; the claim limits them',
+      'features/events/realtime/index.ts': 'a socket counts for an installation, a project, an address and a user',
+      'features/events/realtime/sockets/backlog.ts': 'closes readers instead of refusing callers',
+      'platform/db/batch.ts': 'collects calls, and limits none',
+      'platform/db/shared-read.ts': 'collects reads, which wait for slots afterwards',
+      'platform/db/sqlite-writer.ts': 'the queue of the one writer, which takes several units at once',
+      'platform/db/waiting-line.ts': 'entries of the queue of that writer',
     },
   },
 };
