@@ -50,7 +50,7 @@ export interface Image {
 
 type ActorKind = WireActor['kind'];
 
-/** Who may call an operation. */
+/** Callers of an operation. */
 export interface DeclaredAccess {
   /**
    * False for operations of the installation, which need no project header. `path` if path or query contain the project and any caller may

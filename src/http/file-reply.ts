@@ -31,10 +31,14 @@ export interface FileReply {
   write(context: RequestContext, nullable: NonNullable<RequestContext['file']>): void;
 }
 
+function createDownloadSlots(): Quota {
+  const { downloadsAtOnce: all, downloadsOfCaller: ofOwner, retrySeconds: retryAfter } = fileLimits;
+  return new Quota({ all, ofOwner, refuse: () => new Failure('general_unavailable', { retryAfter }) });
+}
+
 /** Answers with a file: whole, as the requested range (RFC 9110 §14), or as 304 if the client has it (§13). */
 export function createFileReply(): FileReply {
-  const { downloadsAtOnce: all, downloadsOfCaller: ofOwner, retrySeconds: retryAfter } = fileLimits;
-  const slots = new Quota({ all, ofOwner, refuse: () => new Failure('general_unavailable', { retryAfter }) });
+  const slots = createDownloadSlots();
   return {
     prepare: async (context, file, caller) => {
       const { ctx, req, response } = context;
