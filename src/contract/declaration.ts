@@ -107,7 +107,7 @@ export interface DeclaredReply {
    * The size limit of a reply with a list: the memory budget of the request, or the largest number of entries and their largest size.
    * Required for every operation that replies with a list.
    */
-  readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
+  readonly bound?: 'budget' | { readonly entries: number; readonly bytes: number };
   /** A media type of the JSON reply besides `application/json`, for clients that prefer it. */
   readonly mediaType?: string;
   /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */

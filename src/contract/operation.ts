@@ -2,7 +2,6 @@ import type { RequestProblem } from './request-problems.js';
 import './problems.js';
 import type { z } from 'zod';
 import { type Actor, type Guest, hasScope, type Operator, type ServerKey, type User, type WireActor } from './actor.js';
-import type { AnswerRoom } from './answer-room.js';
 import { asMeant, valueAt } from './as-meant.js';
 import type { Asset } from './asset.js';
 import type { Browser, HtmlPage, Redirect } from './browser.js';
@@ -14,6 +13,7 @@ import type { CarryOutOnce, IdempotentRequest } from './idempotency.js';
 import type { LoginSwitch, Project } from './project.js';
 import type { RawJson } from './raw-json.js';
 import type { Reading } from './reading.js';
+import type { ResponseBudget } from './response-budget.js';
 import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
 
@@ -55,7 +55,7 @@ export interface RequestFacts {
   /** The form with a file, for operations that accept one. */
   readonly upload?: Upload | undefined;
   /** The memory budget of the response. */
-  readonly answer: AnswerRoom;
+  readonly budget: ResponseBudget;
   /** The caller's browser; only operations that reply with a redirect need it. */
   readonly browser: Browser;
 }

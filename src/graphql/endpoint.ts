@@ -23,7 +23,7 @@ const common = {
   reply: {
     status: 200,
     shape: rawJson(responses),
-    bound: 'room',
+    bound: 'budget',
     mediaType: 'application/graphql-response+json',
     alsoReplies: { 400: responses },
     errors: [

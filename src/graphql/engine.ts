@@ -88,7 +88,7 @@ async function executeBatch(deps: Deps, inputs: readonly unknown[], caller: Grap
 function charge(requests: readonly PreparedRequest[], caller: GraphqlCaller): void {
   const calls = requests.reduce((sum, { operation }) => sum + (operation?.rootFields ?? 1), 0);
   caller.request.charge(calls - 1, 'graphql_limit_exceeded');
-  caller.request.answer.share(calls);
+  caller.request.budget.share(calls);
 }
 
 async function execute(deps: Deps, request: PreparedRequest, caller: GraphqlCaller): Promise<PrintedResult> {

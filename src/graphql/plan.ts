@@ -75,7 +75,7 @@ function rootResolver(
   return async ({ variables, caller, errors }) => {
     try {
       const source = await resolve(undefined, getArgumentValues(field, nodes[0], variables), caller);
-      return write(source, caller.request.answer);
+      return write(source, caller.request.budget);
     } catch (error) {
       errors.push(locatedError(error, nodes, path));
       // Root fields are nullable: the others keep their values.

@@ -46,7 +46,7 @@ function parseLeaves(type: GraphQLObjectType): void {
     if (isLeafType(getNamedType(field.type)))
       field.resolve = (source: ResolverSource, _args, { request }: GraphqlCaller) => {
         const text = String(source[field.name]);
-        request.answer.write(text);
+        request.budget.write(text);
         return parseJson(text);
       };
   }

@@ -9,7 +9,7 @@ import {
   isObjectType,
   locatedError,
 } from 'graphql';
-import type { AnswerRoom } from '#src/contract/answer-room.js';
+import type { ResponseBudget } from '#src/contract/response-budget.js';
 import type { ResolverSource } from './resolvers.js';
 import { type Fragments, type SameFields, selectedFields } from './selection.js';
 
@@ -17,7 +17,7 @@ import { type Fragments, type SameFields, selectedFields } from './selection.js'
  * Writes the selected fields of a source as JSON text. Counts the bytes, because aliases can repeat a long value many times. Throws
  * GraphQLError and Failure.
  */
-type Writer = (source: ResolverSource, room: AnswerRoom) => string;
+type Writer = (source: ResolverSource, budget: ResponseBudget) => string;
 
 /** A selected field, possibly selected by several nodes. */
 export interface Selected {
@@ -36,9 +36,9 @@ export function writerOf(type: GraphQLObjectType, { nodes, fragments, path }: Se
     if (write === undefined) return undefined;
     members.push({ label: `${members.length === 0 ? '' : ','}"${name}":`, write });
   }
-  return (source, room) => {
+  return (source, budget) => {
     let text = '{';
-    for (const { label, write } of members) text += label + write(source, room);
+    for (const { label, write } of members) text += label + write(source, budget);
     return `${text}}`;
   };
 }
@@ -49,21 +49,22 @@ function memberWriter(parent: GraphQLObjectType, selected: Selected): Writer | u
   const type = nonNull(parent.getFields()[name]?.type);
   if (type === GraphQLInt) return intWriter(name, selected);
   if (isLeafType(getNamedType(type)))
-    return (source, room) => {
+    return (source, budget) => {
       const text = source[name] as string;
-      room.write(text);
+      budget.write(text);
       return text;
     };
   if (isObjectType(type)) {
     const write = writerOf(type, selected);
-    return write && ((source, room) => write(source[name] as ResolverSource, room));
+    return write && ((source, budget) => write(source[name] as ResolverSource, budget));
   }
   const item = isListType(type) ? nonNull(type.ofType) : undefined;
   if (!isObjectType(item)) return undefined;
   const write = writerOf(item, { ...selected, path: undefined });
   return (
     write &&
-    ((source, room) => `[${(source[name] as readonly ResolverSource[]).map((each) => write(each, room)).join(',')}]`)
+    ((source, budget) =>
+      `[${(source[name] as readonly ResolverSource[]).map((each) => write(each, budget)).join(',')}]`)
   );
 }
 

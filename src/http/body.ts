@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { formFields, jsonLimits } from '#src/contract/limits.js';
 import { refusedMembers } from '#src/contract/shapes.js';
 import { JsonTooLarge, NumberTooLarge, readJson } from '#src/platform/text/json.js';
-import type { BodyShare } from './body-room.js';
+import type { BodyBudget } from './body-budget.js';
 
 /** True if a request carries a body (RFC 9112 §6). */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -34,7 +34,7 @@ function isForm(contentType: string): boolean {
 export async function readBody(
   request: IncomingMessage,
   { maxBytes, form }: { readonly maxBytes: number; readonly form: boolean },
-  share: BodyShare,
+  share: BodyBudget,
 ): Promise<unknown> {
   const { 'content-length': length, 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!hasBody(request)) return undefined;
@@ -48,7 +48,7 @@ export async function readBody(
   return form ? parseForm(bytes) : parseBody(bytes, share);
 }
 
-function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {
+function readBytes(request: IncomingMessage, maxBytes: number, share: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -82,7 +82,7 @@ function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare)
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function parseBody(bytes: Buffer, share: BodyShare): unknown {
+function parseBody(bytes: Buffer, share: BodyBudget): unknown {
   let text: string;
   let value: unknown;
   try {

@@ -172,7 +172,7 @@ function impliedErrors({ method, access, input, reply, conditional, idempotent }
     ...(idempotent
       ? (['general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'] as const)
       : []),
-    ...(reply.bound === 'room' ? (['general_answer_too_large'] as const) : []),
+    ...(reply.bound === 'budget' ? (['general_answer_too_large'] as const) : []),
     'general_rate_limit_exceeded',
     ...(method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
   ];

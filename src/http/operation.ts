@@ -9,7 +9,7 @@ import type { Upload } from '#src/contract/upload.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Authentication } from './authenticate.js';
 import { readBody } from './body.js';
-import { type BodyShare, createBodyRoom } from './body-room.js';
+import { type BodyBudget, createBodyBudget } from './body-budget.js';
 import { isLocal } from './client-address.js';
 import type { Cookies } from './cookies.js';
 import { acceptsEventStream } from './event-stream.js';
@@ -35,8 +35,8 @@ interface Given {
   readonly reply: ReplyWriter;
 }
 
-interface Deps extends Given, Pick<Runtime, 'config' | 'answers'> {
-  readonly bodyRoom: (ip: string) => BodyShare;
+interface Deps extends Given, Pick<Runtime, 'config' | 'budgets'> {
+  readonly bodyBudget: (ip: string) => BodyBudget;
   readonly queryReaders: ReadonlyMap<Operation, QueryReader>;
   readonly locale: (request: IncomingMessage) => string | null;
   readonly uploadOf: (request: IncomingMessage, caller: () => string) => Upload;
@@ -46,15 +46,15 @@ const guest = { kind: 'guest' } as const;
 
 /** Runs the operation found by routing and writes its reply. The order of the checks matters for security. */
 export function createOperationMiddleware(
-  { config, answers }: Pick<Runtime, 'config' | 'answers'>,
+  { config, budgets }: Pick<Runtime, 'config' | 'budgets'>,
   operations: readonly Operation[],
   given: Given,
 ): Middleware {
   const deps: Deps = {
     ...given,
     config,
-    answers,
-    bodyRoom: createBodyRoom(),
+    budgets,
+    bodyBudget: createBodyBudget(),
     queryReaders: new Map(operations.map((one) => [one, createQueryReader(one.declaration.input?.query)])),
     locale: createLocaleReader(config.headerAliases),
     uploadOf: createUploadReader(config.headerAliases),
@@ -68,7 +68,7 @@ async function runOperation(deps: Deps, context: RequestContext): Promise<void> 
   const { declaration } = operation;
   const { method, input } = declaration;
   await admit(deps, context, declaration);
-  const share = method === 'GET' || input?.upload ? undefined : deps.bodyRoom(context.ip);
+  const share = method === 'GET' || input?.upload ? undefined : deps.bodyBudget(context.ip);
   const bounds = { maxBytes: bodyBytes(deps, declaration), form: input?.form === true };
   try {
     const body = share && (await readBody(context.req, bounds, share));
@@ -124,10 +124,10 @@ function readQuery({ queryReaders }: Deps, { ctx, req }: RequestContext, operati
 }
 
 function requestFacts(deps: Deps, context: RequestContext, declaration: Declaration): RequestFacts {
-  const { answers, cookies, limit, locale, uploadOf } = deps;
+  const { budgets, cookies, limit, locale, uploadOf } = deps;
   const reading = new RequestReading(context);
-  const room = answers.open(reading);
-  context.room = room;
+  const budget = budgets.open(reading);
+  context.budget = budget;
   return {
     id: context.requestId,
     waits: context.waits,
@@ -143,7 +143,7 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
     eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,
     ifMatch: context.req.headers['if-match'],
     upload: declaration.input?.upload ? uploadOf(context.req, () => reading.account) : undefined,
-    answer: room,
+    budget,
     browser: {
       leadErrorsTo: (page) => {
         context.failurePage = page;

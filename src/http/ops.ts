@@ -56,7 +56,7 @@ const opsApi = declare({
     summary:
       'This description, for the project of the request. A server key with `collections.read` gets its collections with their own types too.',
     limits: { calls: 'data' },
-    reply: { status: 200, shape: rawJson(z.record(z.string(), z.unknown())), bound: 'room', errors: [] },
+    reply: { status: 200, shape: rawJson(z.record(z.string(), z.unknown())), bound: 'budget', errors: [] },
   },
   ping: {
     ...common,
@@ -94,7 +94,7 @@ export function createOps(
       const isTold = actor.kind === 'key' && hasScope(actor, 'collections.read');
       const all = (isTold ? await databases.describedCollections(db, project.id) : undefined) ?? [];
       const collections = all.length > schemaLimits.described ? [] : all;
-      return request.answer.read(async () => {
+      return request.budget.read(async () => {
         const whole = description(project, collections);
         const value = lengthOf(whole) > config.answerMaxBytes ? description(project, []) : whole;
         return { bytes: lengthOf(value), value };

@@ -9,7 +9,7 @@ import type { LimitName } from '#src/contract/limits.js';
 import type { Operation, Waits } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { LimitState } from '#src/platform/admission/limiter.js';
-import type { OpenRoom } from '#src/platform/admission/response-budget.js';
+import type { OpenBudget } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createClientAddress } from './client-address.js';
 import { requestId } from './request-id.js';
@@ -49,7 +49,7 @@ export class RequestContext {
   /** The caller's state in the counted limit. */
   limit: { readonly name: string; readonly state: LimitState } | undefined;
   /** The byte budget of the response. */
-  room: OpenRoom | undefined;
+  budget: OpenBudget | undefined;
   /** The deferred rate-limit refusal of an operation that charges its calls itself. Thrown unless the operation does so. */
   deferredRefusal: Failure | undefined;
   /** The limit class counted in the database by client address. */

@@ -22,15 +22,15 @@ export function createRespond(
       limit.setHeaders(context);
       report(context);
       if (context.file !== undefined) {
-        context.room?.close();
+        context.budget?.close();
         files.write(context, context.file);
-      } else if (context.stream === undefined) context.response.write(ctx, context.room);
+      } else if (context.stream === undefined) context.response.write(ctx, context.budget);
       else {
-        context.room?.close();
+        context.budget?.close();
         writeStream(context, context.stream);
       }
     } catch (error) {
-      context.room?.close();
+      context.budget?.close();
       context.file?.stream?.destroy();
       context.file?.leave();
       throw error;

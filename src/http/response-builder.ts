@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import { answerLimits } from '#src/contract/limits.js';
-import type { OpenRoom } from '#src/platform/admission/response-budget.js';
+import type { OpenBudget } from '#src/platform/admission/response-budget.js';
 
 /** List headers: values set by other middleware are kept in addition to those of the builder. */
 const listHeaders: ReadonlySet<string> = new Set(['Set-Cookie', 'Vary']);
@@ -56,15 +56,15 @@ export class ResponseBuilder {
   }
 
   /** Writes the response. If middleware answered with `ctx.body` or only `ctx.status`, Koa writes it with the headers set here. */
-  write(ctx: ParameterizedContext, room?: OpenRoom): void {
+  write(ctx: ParameterizedContext, budget?: OpenBudget): void {
     const { body } = this;
     if (body === undefined || ctx.body !== undefined) {
-      room?.close();
+      budget?.close();
       this.copyHeaders(ctx.res);
       return;
     }
     ctx.respond = false;
-    this.writeBody(ctx.res, ctx.status, body, room);
+    this.writeBody(ctx.res, ctx.status, body, budget);
   }
 
   /** Writes the head of an event stream, which ends with the connection. */
@@ -85,21 +85,26 @@ export class ResponseBuilder {
   }
 
   /** Writes head and body. HEAD requests get only the length of the body. */
-  private writeBody(response: ServerResponse, status: number, body: readonly string[] | Buffer, room?: OpenRoom): void {
+  private writeBody(
+    response: ServerResponse,
+    status: number,
+    body: readonly string[] | Buffer,
+    budget?: OpenBudget,
+  ): void {
     const { bytes, characters } = Buffer.isBuffer(body) ? { bytes: body.length, characters: 0 } : sizeOf(body);
     const isLarge = bytes > answerLimits.watched;
-    if (!isLarge) room?.close();
+    if (!isLarge) budget?.close();
     if (body.length > 0) this.headers.push('Content-Length', String(bytes));
     this.writeHead(response, status);
     if (body.length === 0 || response.req.method === 'HEAD') {
-      room?.close();
+      budget?.close();
       response.end();
       return;
     }
     // Equal numbers of bytes and characters mean ASCII. Node copies it without encoding if it is declared as Latin-1.
     const encoding = bytes === characters ? 'latin1' : 'utf8';
     if (Buffer.isBuffer(body)) {
-      if (isLarge) sendInParts(response, body, room);
+      if (isLarge) sendInParts(response, body, budget);
       else response.end(body);
       return;
     }
@@ -108,7 +113,7 @@ export class ResponseBuilder {
       return;
     }
     if (isLarge) {
-      sendInParts(response, toBuffer(body, bytes, encoding), room);
+      sendInParts(response, toBuffer(body, bytes, encoding), budget);
       return;
     }
     // Sent together without joining.
@@ -165,19 +170,19 @@ function toBuffer(body: readonly string[], bytes: number, encoding: BufferEncodi
  * Sends a large response in chunks. Keeps its memory budget until the response is sent or the client stops reading. Small responses fit
  * into the buffer of the operating system.
  */
-function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): void {
+function sendInParts(response: ServerResponse, body: Buffer, budget?: OpenBudget): void {
   if (response.destroyed) {
-    room?.close();
+    budget?.close();
     return;
   }
   let taken = 0;
   const cut = () => response.destroy();
   const timer = setTimeout(cut, answerLimits.leaveMs).unref();
-  room?.shrinkTo(body.length);
-  room?.sendOver({ taken: () => taken, cut });
+  budget?.shrinkTo(body.length);
+  budget?.sendOver({ taken: () => taken, cut });
   response.once('close', () => {
     clearTimeout(timer);
-    room?.close();
+    budget?.close();
   });
   const goOn = (): void => {
     timer.refresh();

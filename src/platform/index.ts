@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { Answers } from './admission/response-budget.js';
+import { ResponseBudgets } from './admission/response-budget.js';
 import { ConfigError, unwritableLogFile } from './config/config-error.js';
 import { readMasterKeys } from './config/master-key-file.js';
 import type { Config } from './config/schema.js';
@@ -43,7 +43,7 @@ export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'm
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
   readonly pages: Pages;
-  readonly answers: Answers;
+  readonly budgets: ResponseBudgets;
   readonly files: FileStore;
   readonly images: Images;
   /** Undefined unless the environment asks for traces. */
@@ -111,7 +111,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(clock),
     pages: createPages(random),
-    answers: new Answers(clock, config.answerMaxBytes),
+    budgets: new ResponseBudgets(clock, config.answerMaxBytes),
     files,
     images,
     tracing,

@@ -137,7 +137,7 @@ test('a number beyond 32 bits is an error in its place', async () => {
   const query = '{ first: documentList(databaseId: "a", collectionId: "b") { all: total } kind: __typename }';
   const { document, operation } = createDocumentCache(schema, much)(query);
   const caller = {
-    request: { answer: target.appliance.runtime.answers.open(operatorReading) },
+    request: { answer: target.appliance.runtime.budgets.open(operatorReading) },
   } as unknown as GraphqlCaller;
   const { data, errors } = (await operation(undefined)?.plan?.(undefined, caller)) ?? {};
   const executed = await execute({ schema, document, contextValue: caller });

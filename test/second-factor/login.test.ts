@@ -246,7 +246,7 @@ async function open(user: LoggedInUser, provider: string, factors: string[]): Pr
     ...facts,
     reading: operatorReading,
     charge: () => {},
-    answer: runtime.answers.open(operatorReading),
+    budget: runtime.budgets.open(operatorReading),
     browser: noBrowser,
   };
   return runtime.db.work(by, (unit) =>

@@ -1,7 +1,7 @@
 // How much memory a process plans with: the smallest of the machine, the cgroup and the heap of Node.js.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Answers } from '#src/platform/admission/response-budget.js';
+import { ResponseBudgets } from '#src/platform/admission/response-budget.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { systemClock } from '#src/platform/runtime/clock.js';
 import { memoryLimit, shareOf } from '#src/platform/runtime/memory.js';
@@ -36,12 +36,12 @@ test('caches and budgets shrink with the memory, but not to nothing', () => {
 test('with little memory, a second response of the largest size waits for the first', async () => {
   const bytes = 16 * mebibyte;
   const together = async (share: number): Promise<number> => {
-    const answers = new Answers(systemClock, bytes, undefined, share);
+    const budgets = new ResponseBudgets(systemClock, bytes, undefined, share);
     let reading = 0;
     let most = 0;
     const one = async (account: string) => {
-      const room = answers.open({ account });
-      await room.read(async (offered) => {
+      const budget = budgets.open({ account });
+      await budget.read(async (offered) => {
         if (offered < bytes) return { bytes };
         reading += 1;
         most = Math.max(most, reading);
@@ -49,7 +49,7 @@ test('with little memory, a second response of the largest size waits for the fi
         reading -= 1;
         return { bytes, value: 'read' };
       });
-      room.close();
+      budget.close();
     };
     await Promise.all([one('a'), one('b')]);
     return most;

@@ -82,7 +82,7 @@ const list = command({
       queries: pageQueries(args),
       search: valid(searchParameter.search, '--search', args.text('--search') ?? ''),
       total: true,
-      room: runtime.answers.open(operatorReading),
+      budget: runtime.budgets.open(operatorReading),
     });
     notePage(
       call,

@@ -43,7 +43,7 @@ export async function invokeInProject<D extends Declaration>(
       prefersPage: () => false,
       reading: operatorReading,
       charge: () => {},
-      answer: runtime.answers.open(operatorReading),
+      budget: runtime.budgets.open(operatorReading),
       browser: noBrowser,
     },
   });

@@ -1,14 +1,14 @@
-import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { Measured, ResponseBudget } from '#src/contract/response-budget.js';
 import type { Clock } from '../runtime/clock.js';
 import { memoryShare } from '../runtime/memory.js';
 import { FairSemaphore } from './fair-semaphore.js';
 import { LongSends, type Pace, type Sending } from './long-sends.js';
 
 /** The memory budget of one request, with the calls of its transport. */
-export interface OpenRoom extends AnswerRoom {
+export interface OpenBudget extends ResponseBudget {
   /** The response is complete: the budget shrinks to its own bytes. */
   shrinkTo(bytes: number): void;
   /** The response has been sent, or never will be. */
@@ -39,7 +39,7 @@ interface Part {
  * Gives each request a budget for its response. Small and large responses use separate budgets, so large ones cannot starve small ones. A
  * caller that waits for the large budget holds only bytes of the small one, so no two callers wait for each other.
  */
-export class Answers {
+export class ResponseBudgets {
   readonly #maxBytes: number;
   readonly #few: Part;
   readonly #many: Part;
@@ -62,12 +62,12 @@ export class Answers {
   }
 
   /** A budget within the quota of an account: a user, a server key, the address of a guest, or the operator. */
-  open(owner: Pick<Reading, 'account'>): OpenRoom {
-    return new Room(owner, this.#maxBytes, this.#few, this.#many);
+  open(owner: Pick<Reading, 'account'>): OpenBudget {
+    return new Budget(owner, this.#maxBytes, this.#few, this.#many);
   }
 }
 
-class Room implements OpenRoom {
+class Budget implements OpenBudget {
   readonly #owner: Pick<Reading, 'account'>;
   readonly #maxBytes: number;
   readonly #few: Part;
@@ -83,7 +83,7 @@ class Room implements OpenRoom {
   #written = 0;
   #isClosed = false;
   /** First reads that are running; set only if several reads share the budget. */
-  #looking: Set<Promise<unknown>> | undefined;
+  #measuring: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
   constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Part, many: Part) {
@@ -97,15 +97,15 @@ class Room implements OpenRoom {
     this.#reads = Math.max(1, reads);
   }
 
-  async read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T> {
+  async read<T>(measure: (bytes: number) => Promise<Measured<T>>): Promise<T> {
     if (!this.#begin()) await this.#opening;
     const held = this.#heldMany > 0 ? this.#maxBytes : answerLimits.few;
     // Reads that share the budget run concurrently, each with a part of its bytes.
     const offered = this.#reads === 1 ? held : Math.floor(held / this.#reads);
-    const looking = look(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)));
-    const seen = await (this.#reads === 1 ? looking : this.#amongOthers(looking));
+    const measuring = measure(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)));
+    const seen = await (this.#reads === 1 ? measuring : this.#amongOthers(measuring));
     if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
-    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(look, seen.bytes));
+    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(measure, seen.bytes));
     this.#large = again.catch(() => {});
     return again;
   }
@@ -174,26 +174,26 @@ class Room implements OpenRoom {
     return false;
   }
 
-  async #amongOthers<T>(looking: Promise<T>): Promise<T> {
-    this.#looking ??= new Set();
-    this.#looking.add(looking);
+  async #amongOthers<T>(measuring: Promise<T>): Promise<T> {
+    this.#measuring ??= new Set();
+    this.#measuring.add(measuring);
     try {
-      return await looking;
+      return await measuring;
     } finally {
-      this.#looking.delete(looking);
+      this.#measuring.delete(measuring);
     }
   }
 
   /** Repeats reads whose first result was too large, one after the other. */
-  async #readMore<T>(look: (bytes: number) => Promise<Look<T>>, first: number): Promise<T> {
+  async #readMore<T>(measure: (bytes: number) => Promise<Measured<T>>, first: number): Promise<T> {
     // Afterwards the sizes of the other reads are known.
-    await Promise.allSettled(this.#looking ?? []);
+    await Promise.allSettled(this.#measuring ?? []);
     let needed = first;
     for (let attempt = 0; attempt < answerLimits.attempts; attempt++) {
       const left = this.#maxBytes - this.#read;
       if (needed > left) throw this.#tooLarge();
       await this.#takeMany(this.#reads === 1 ? needed : this.#maxBytes);
-      const seen = await look(Math.min(left, this.#heldMany));
+      const seen = await measure(Math.min(left, this.#heldMany));
       if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
       // The value has grown concurrently.
       needed = seen.bytes;

@@ -1,7 +1,7 @@
-import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits, queryBounds } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { Measured, ResponseBudget } from '#src/contract/response-budget.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Sql, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -45,7 +45,7 @@ export interface ListRequest {
   readonly search?: string;
   readonly total: boolean;
   /** The memory budget of the response. */
-  readonly room: AnswerRoom;
+  readonly budget: ResponseBudget;
   /** The caller whose database quota the list uses. */
   readonly reading?: Reading;
 }
@@ -56,9 +56,9 @@ export type ListQueries = Pick<ListRequest, 'queries' | 'search' | 'total'>;
 /** The list request of an operation's caller. */
 export function listRequestOf<Q extends ListQueries>(call: {
   readonly query: Q;
-  readonly request: { readonly answer: AnswerRoom; readonly reading: Reading };
+  readonly request: { readonly budget: ResponseBudget; readonly reading: Reading };
 }): Q & ListRequest {
-  return { ...call.query, room: call.request.answer, reading: call.request.reading };
+  return { ...call.query, budget: call.request.budget, reading: call.request.reading };
 }
 
 /**
@@ -67,10 +67,10 @@ export function listRequestOf<Q extends ListQueries>(call: {
  */
 export function readList<T>(
   db: Database,
-  { room, reading }: Pick<ListRequest, 'room' | 'reading'>,
-  look: (snapshot: Reader, maxBytes: number) => Promise<Look<T>>,
+  { budget, reading }: Pick<ListRequest, 'budget' | 'reading'>,
+  look: (snapshot: Reader, maxBytes: number) => Promise<Measured<T>>,
 ): Promise<T> {
-  return room.read((maxBytes) => db.lists(reading).snapshot((snapshot) => look(snapshot, maxBytes)));
+  return budget.read((maxBytes) => db.lists(reading).snapshot((snapshot) => look(snapshot, maxBytes)));
 }
 
 /** The rows of a page, and the number of rows in all pages. */
@@ -87,7 +87,7 @@ export interface Lists {
    * A page of a list, and the number of rows in all pages, 0 if it was not requested. Returns only the size of the page if that exceeds
    * `maxBytes`. Use it with a snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
    */
-  page(reader: Reader, listing: Listing, request: ListQueries, maxBytes: number): Promise<Look<Found>>;
+  page(reader: Reader, listing: Listing, request: ListQueries, maxBytes: number): Promise<Measured<Found>>;
   /** A page of a list, read by itself with `readList`. */
   read(db: Database, listing: Listing, request: ListRequest): Promise<Found>;
 }
@@ -121,7 +121,7 @@ async function page(
   listing: Listing,
   request: ListQueries,
   maxBytes: number,
-): Promise<Look<Found>> {
+): Promise<Measured<Found>> {
   const { compile } = deps;
   const query = parseListQueries(request.queries, listing.fields);
   requireNearOffset(query);
@@ -140,7 +140,7 @@ async function printed(
   request: ListQueries,
   { matching, total: known, upTo }: Searched,
   maxBytes: number,
-): Promise<Look<Found>> {
+): Promise<Measured<Found>> {
   const { sql, totalLimit } = deps;
   const selected = selectPage(sql, listing, query, matching, await positionOf(sql, reader, listing, query));
   if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > maxBytes) {

@@ -59,7 +59,7 @@ export const bucketsApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), buckets: z.array(bucketShape) }).meta({ id: 'BucketList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['general_cursor_not_found'],
     },
   },

@@ -37,7 +37,7 @@ export const databasesApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), databases: z.array(databaseShape) }).meta({ id: 'DatabaseList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['general_cursor_not_found'],
     },
   },
@@ -107,7 +107,7 @@ export const databasesApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), collections: z.array(collectionShape) }).meta({ id: 'CollectionList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['database_not_found', 'general_cursor_not_found'],
     },
   },

@@ -167,7 +167,7 @@ export const documentsApi = declare({
     reply: {
       status: 200,
       shape: rawJson(documentList),
-      bound: 'room',
+      bound: 'budget',
       errors: [...absent, ...queryErrors, 'general_cursor_not_found', 'user_unauthorized'],
     },
   },
@@ -180,7 +180,7 @@ export const documentsApi = declare({
     reply: {
       status: 200,
       shape: rawJson(documentShape),
-      bound: 'room',
+      bound: 'budget',
       errors: [...absent, ...queryErrors, 'document_not_found'],
     },
   },

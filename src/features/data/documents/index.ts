@@ -37,7 +37,7 @@ type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsAp
 
 /** Creates the feature for documents of collections. */
 export function createDocumentsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics' | 'answers'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics' | 'budgets'>,
   databases: Databases,
   idempotency: Idempotency,
 ) {
@@ -126,7 +126,7 @@ function implementDocuments(documents: Documents) {
 
 function contextOf({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): CollectionContext {
   const { databaseId, collectionId } = params;
-  return { project, actor, databaseId, collectionId, reading: request.reading, room: request.answer };
+  return { project, actor, databaseId, collectionId, reading: request.reading, budget: request.budget };
 }
 
 async function createSome(documents: Documents, call: CallOf<'create'>) {

@@ -56,7 +56,7 @@ export const filesApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), files: z.array(fileShape) }).meta({ id: 'FileList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['storage_bucket_not_found', 'general_cursor_not_found', 'user_unauthorized'],
     },
   },

@@ -1,7 +1,7 @@
-import { mapLook } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { FileContent } from '#src/contract/file-content.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { mapMeasured } from '#src/contract/response-budget.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
@@ -88,7 +88,11 @@ function list(deps: Deps, where: BucketContext, request: ListRequest & ListQueri
     const searchIndex = { table: 'files', scope: ['bucket_key', bucket.key], texts: search } as const;
     const listing = { rows, select: statements.columns(), fields, search, searchIndex, isLarge: true } as const;
     const look = await lists.page(snapshot, listing, request, maxBytes);
-    return mapLook(look, ({ total, rows: found }) => ({ bucket, total, files: found.map((row) => files.decode(row)) }));
+    return mapMeasured(look, ({ total, rows: found }) => ({
+      bucket,
+      total,
+      files: found.map((row) => files.decode(row)),
+    }));
   });
 }
 

@@ -62,7 +62,7 @@ interface FileTransfer {
 /** The operator has the permissions of a server key with all scopes. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
 
-interface Deps extends Pick<Runtime, 'db' | 'answers'> {
+interface Deps extends Pick<Runtime, 'db' | 'budgets'> {
   readonly files: Files;
   readonly statements: FileStatements;
   readonly reader: ContentReader;
@@ -72,17 +72,17 @@ interface Deps extends Pick<Runtime, 'db' | 'answers'> {
 
 /** Creates the transfer of files. */
 export function createFileTransfer(
-  { db, answers }: Pick<Runtime, 'db' | 'answers'>,
-  given: Omit<Deps, 'db' | 'answers'>,
+  { db, budgets }: Pick<Runtime, 'db' | 'budgets'>,
+  given: Omit<Deps, 'db' | 'budgets'>,
 ): FileTransfer {
-  return bind({ ...given, db, answers }, { importOne, exported });
+  return bind({ ...given, db, budgets }, { importOne, exported });
 }
 
 /** Files of a page. */
 const filesOfPage = 200;
 
-async function* exported({ answers, db, statements, bucketIn, reader }: Deps, place: FilePlace) {
-  const where = contextOf({ answers }, place);
+async function* exported({ budgets, db, statements, bucketIn, reader }: Deps, place: FilePlace) {
+  const where = contextOf({ budgets }, place);
   const bucket = await bucketIn(db, where);
   for (let after = ''; ; ) {
     const page = (await db.all(statements.after(bucket.key, after, filesOfPage))).map((row) => files.decode(row));
@@ -93,8 +93,8 @@ async function* exported({ answers, db, statements, bucketIn, reader }: Deps, pl
   }
 }
 
-function contextOf({ answers }: Pick<Deps, 'answers'>, place: FilePlace): BucketContext {
-  return { ...place, actor: operator, reading: operatorReading, room: answers.open(operatorReading) };
+function contextOf({ budgets }: Pick<Deps, 'budgets'>, place: FilePlace): BucketContext {
+  return { ...place, actor: operator, reading: operatorReading, budget: budgets.open(operatorReading) };
 }
 
 async function importOne(

@@ -58,7 +58,7 @@ export const transactionsApi = declare({
       shape: json(
         z.object({ total: z.int(), transactions: z.array(transactionShape) }).meta({ id: 'TransactionList' }),
       ),
-      bound: 'room',
+      bound: 'budget',
       errors: ['general_cursor_not_found'],
     },
   },

@@ -82,8 +82,8 @@ export async function named<T>(
 }
 
 /** The facts of the request for one of its operations: without `ifMatch` and idempotency, which apply to the whole request. */
-export function factsOf({ request }: TransactionCaller, answer: RequestFacts['answer']): RequestFacts {
-  return { ...request, answer, ifMatch: undefined, idempotent: undefined };
+export function factsOf({ request }: TransactionCaller, budget: RequestFacts['budget']): RequestFacts {
+  return { ...request, budget, ifMatch: undefined, idempotent: undefined };
 }
 
 /** The id of the single document that the call changes, and if the call creates it. Undefined for several documents. */

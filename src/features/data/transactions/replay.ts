@@ -1,7 +1,7 @@
-import { type AnswerRoom, type Look, mapLook } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
 import type { Call, RequestFacts } from '#src/contract/operation.js';
+import { type Measured, mapMeasured, type ResponseBudget } from '#src/contract/response-budget.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { DocumentsOfUnit, NamedChange } from '../documents/index.js';
 import { documentOf, factsOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
@@ -28,7 +28,7 @@ class TooFewBytes extends Error {
   readonly needed: number;
 
   constructor(needed: number) {
-    super('the answer needs more room');
+    super('the answer needs more bytes');
     this.name = 'TooFewBytes';
     this.needed = needed;
   }
@@ -65,7 +65,7 @@ export interface Replay {
 interface Scope extends Pick<TransactionCaller, 'project' | 'actor'> {
   readonly documents: DocumentsOfUnit;
   readonly facts: RequestFacts;
-  readonly room: AnswerRoom;
+  readonly budget: ResponseBudget;
 }
 
 /** Creates a replay in a unit of work. */
@@ -73,11 +73,11 @@ export function createReplay(
   within: (unit: Unit) => DocumentsOfUnit,
   unit: Unit,
   caller: TransactionCaller,
-  room: AnswerRoom = roomOf(transactionLimits.documentBytes),
+  budget: ResponseBudget = budgetOf(transactionLimits.documentBytes),
 ): Replay {
   const counted = bounded(unit);
   const { project, actor } = caller;
-  const scope: Scope = { documents: within(counted.unit), project, actor, facts: factsOf(caller, room), room };
+  const scope: Scope = { documents: within(counted.unit), project, actor, facts: factsOf(caller, budget), budget };
   return {
     changed: counted.documents,
     all: async (staged) => {
@@ -143,9 +143,9 @@ function changesOf(scope: Scope, call: StagedCall): NamedChange[] {
   return given.map(({ id: each }) => ({ where: whereOf(scope, call), id: each, isRemoved }));
 }
 
-function whereOf({ project, actor, facts, room }: Scope, { params: { databaseId, collectionId } }: StagedCall) {
+function whereOf({ project, actor, facts, budget }: Scope, { params: { databaseId, collectionId } }: StagedCall) {
   const place = { databaseId: String(databaseId), collectionId: String(collectionId) };
-  return { project, actor, ...place, reading: facts.reading, room };
+  return { project, actor, ...place, reading: facts.reading, budget };
 }
 
 async function named<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
@@ -158,12 +158,12 @@ async function named<T>(position: number, call: StagedCall, act: () => Promise<T
 }
 
 /** Reads within the budget of a response, in a unit that is rolled back. If the budget is too small, repeats the read with enough bytes. */
-export function readInRoom<T>(room: AnswerRoom, read: (inner: AnswerRoom) => Promise<T>): Promise<T> {
-  return room.read(async (maxBytes): Promise<Look<T>> => {
-    const inner = roomOf(maxBytes);
+export function readWithin<T>(budget: ResponseBudget, read: (inner: ResponseBudget) => Promise<T>): Promise<T> {
+  return budget.read(async (maxBytes): Promise<Measured<T>> => {
+    const inner = budgetOf(maxBytes);
     try {
       const value = await read(inner);
-      return mapLook({ bytes: inner.taken(), value }, (result) => result);
+      return mapMeasured({ bytes: inner.taken(), value }, (result) => result);
     } catch (error) {
       if (error instanceof TooFewBytes) return { bytes: error.needed };
       throw error;
@@ -172,7 +172,7 @@ export function readInRoom<T>(room: AnswerRoom, read: (inner: AnswerRoom) => Pro
 }
 
 /** A byte budget that never blocks: a unit of work may await SQL only. */
-function roomOf(maxBytes: number): AnswerRoom & { readonly taken: () => number } {
+function budgetOf(maxBytes: number): ResponseBudget & { readonly taken: () => number } {
   let taken = 0;
   return {
     taken: () => taken,

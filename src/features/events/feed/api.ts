@@ -78,7 +78,7 @@ export const feedApi = declare({
           })
           .meta({ id: 'EventList' }),
       ),
-      bound: 'room',
+      bound: 'budget',
       streams: true,
       errors: ['event_not_found', 'general_cursor_not_found'],
     },

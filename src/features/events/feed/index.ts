@@ -64,7 +64,7 @@ export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'confi
 
   const pageOf = ({ project, query, request }: FeedCall, after: number | null): Promise<EventPage> => {
     const { limit, types, resource } = query;
-    return request.answer.read((maxBytes) =>
+    return request.budget.read((maxBytes) =>
       db
         .lists(request.reading)
         .snapshot((snapshot) =>

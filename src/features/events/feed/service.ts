@@ -1,6 +1,6 @@
-import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { feedLimits } from '#src/contract/limits.js';
+import type { Measured } from '#src/contract/response-budget.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -38,7 +38,7 @@ export interface Feed {
    * Returns events up to `maxBytes`, or asks for more bytes if even the first event is larger. Throws Failure `general_cursor_not_found` if
    * events after the number were removed, or if the number was never assigned.
    */
-  page(reader: Reader, projectId: string, request: PageRequest, maxBytes: number): Promise<Look<EventPage>>;
+  page(reader: Reader, projectId: string, request: PageRequest, maxBytes: number): Promise<Measured<EventPage>>;
   /** The number of an event. Also accepts the initial id of a stream, which is a number. Throws Failure `event_not_found`. */
   position(reader: Reader, projectId: string, id: string): Promise<number>;
   /** Throws Failure `general_cursor_not_found` if `page` would. */
@@ -92,7 +92,7 @@ async function page(
   projectId: string,
   { after, limit, filter }: PageRequest,
   maxBytes: number,
-): Promise<Look<EventPage>> {
+): Promise<Measured<EventPage>> {
   const { config, store } = deps;
   const bounds = await boundsOf(deps, reader, projectId);
   const start = after ?? bounds.first - 1;

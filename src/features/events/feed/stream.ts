@@ -1,11 +1,11 @@
 import type { ServerKey, User } from '#src/contract/actor.js';
-import type { AnswerRoom } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { EventStream, type StreamSink } from '#src/contract/event-stream.js';
 import { feedLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
-import { Answers } from '#src/platform/admission/response-budget.js';
+import type { ResponseBudget } from '#src/contract/response-budget.js';
+import { ResponseBudgets } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import { credentialOf, type Readers } from '../readers/index.js';
@@ -34,7 +34,7 @@ interface Deps extends Pick<Runtime, 'db'> {
   readonly projects: Projects;
   /** True if a server key is still valid and may read events. */
   readonly keyCounts: (project: Project, key: ServerKey) => Promise<boolean>;
-  readonly rooms: Answers;
+  readonly budgets: ResponseBudgets;
 }
 
 /** The position for the next page, and whether there may be one already. */
@@ -46,10 +46,10 @@ export type OpenStream = (request: StreamRequest, leave: () => void) => EventStr
 /** Live streams of events. Permissions are checked right before an event is sent. */
 export function createStreams(
   { db, clock, config }: Pick<Runtime, 'db' | 'clock' | 'config'>,
-  parts: Omit<Deps, 'db' | 'rooms'>,
+  parts: Omit<Deps, 'db' | 'budgets'>,
 ): OpenStream {
   // A separate budget: slow readers of other responses must not delay events.
-  const deps: Deps = { ...parts, db, rooms: new Answers(clock, config.answerMaxBytes, feedLimits) };
+  const deps: Deps = { ...parts, db, budgets: new ResponseBudgets(clock, config.answerMaxBytes, feedLimits) };
   return (request, leave) => new EventStream((sink) => stream(deps, request, sink, leave));
 }
 
@@ -84,18 +84,18 @@ async function stream(deps: Deps, request: StreamRequest, sink: StreamSink, leav
 /** Sends a page. Returns undefined if the stream must end. */
 async function send(deps: Deps, request: StreamRequest, sink: StreamSink, after: number): Promise<Sent | undefined> {
   const { account } = request.reading;
-  const room = deps.rooms.open({ account });
+  const budget = deps.budgets.open({ account });
   try {
-    const page = await read(deps, request, room, after);
+    const page = await read(deps, request, budget, after);
     if (page === undefined) return undefined;
     const { text, isLong, cursor, more } = page;
     // A short page releases its budget before the write. A long one keeps it, and a slow reader is cut off if others wait.
-    if (isLong) room.sendOver(sink);
-    else room.close();
+    if (isLong) budget.sendOver(sink);
+    else budget.close();
     if (text !== '') await sink.write(text);
     return { cursor, more };
   } finally {
-    room.close();
+    budget.close();
   }
 }
 
@@ -103,14 +103,14 @@ async function send(deps: Deps, request: StreamRequest, sink: StreamSink, after:
 async function read(
   deps: Deps,
   request: StreamRequest,
-  room: AnswerRoom,
+  budget: ResponseBudget,
   after: number,
 ): Promise<(Sent & { readonly text: string; readonly isLong: boolean }) | undefined> {
   const { db, feed, projects } = deps;
   const { filter } = request;
   const { id: projectId } = request.project;
   let looks = 0;
-  const { events, cursor, more } = await room.read((maxBytes) => {
+  const { events, cursor, more } = await budget.read((maxBytes) => {
     looks += 1;
     // The first attempt uses the usual size. A single larger event gets the bytes it needs.
     const bytes = looks === 1 ? Math.min(maxBytes, feedLimits.streamBytes) : maxBytes;

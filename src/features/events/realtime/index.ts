@@ -4,7 +4,7 @@ import { type Rate, realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { addressKey, createMemoryLimiter, type LimitState } from '#src/platform/admission/limiter.js';
 import { Quota } from '#src/platform/admission/quota.js';
-import { Answers } from '#src/platform/admission/response-budget.js';
+import { ResponseBudgets } from '#src/platform/admission/response-budget.js';
 import { Tally } from '#src/platform/admission/tally.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -87,7 +87,7 @@ export function createRealtime(
     measure,
     hubs: new Map(),
     // A separate budget: slow readers of other responses must not delay events.
-    rooms: new Answers(clock, config.answerMaxBytes, realtimeLimits),
+    budgets: new ResponseBudgets(clock, config.answerMaxBytes, realtimeLimits),
     onSent: measure.sent,
     backlog: new Backlog(),
     subscriptionBytes: new Quota({

@@ -1,7 +1,7 @@
-import { mapLook } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { identityLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import { mapMeasured } from '#src/contract/response-budget.js';
 import { noTokens, type ProviderTokens } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
@@ -93,7 +93,7 @@ function list({ db, lists, store }: Deps, project: Project, request: ListRequest
     const search = ['id', 'provider', 'provider_uid', 'provider_email'];
     const listing = { rows, select: store.columns(), fields: identityFields, search };
     const page = await lists.page(snapshot, listing, request, maxBytes);
-    return mapLook(page, ({ total, rows: found }) => ({
+    return mapMeasured(page, ({ total, rows: found }) => ({
       total,
       identities: found.map((row) => identities.decode(row)),
     }));

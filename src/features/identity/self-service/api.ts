@@ -154,7 +154,7 @@ export const selfServiceApi = declare({
     path: '/account/identities',
     summary: 'Lists the accounts with identity providers by which the user logs in.',
     input: { query: list },
-    reply: { status: 200, shape: json(identityListShape), bound: 'room', errors: ['general_cursor_not_found'] },
+    reply: { status: 200, shape: json(identityListShape), bound: 'budget', errors: ['general_cursor_not_found'] },
   },
   deleteIdentity: {
     ...common,

@@ -32,7 +32,7 @@ export const teamsApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), teams: z.array(teamShape) }).meta({ id: 'TeamList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['general_cursor_not_found'],
     },
   },

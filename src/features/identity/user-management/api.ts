@@ -38,7 +38,7 @@ export const managementApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), users: z.array(managedUserShape) }).meta({ id: 'UserList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['general_cursor_not_found'],
     },
   },

@@ -1,6 +1,6 @@
-import { mapLook } from '#src/contract/answer-room.js';
 import { asciiAddress } from '#src/contract/email-address.js';
 import { Failure } from '#src/contract/errors.js';
+import { mapMeasured } from '#src/contract/response-budget.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -139,7 +139,7 @@ function list({ db, sql, lists, store }: Deps, projectId: string, request: ListR
       isLarge: true,
     } as const;
     const page = await lists.page(snapshot, listing, request, maxBytes);
-    return mapLook(page, ({ total, rows: found }) => ({ total, users: found.map((row) => userTable.decode(row)) }));
+    return mapMeasured(page, ({ total, rows: found }) => ({ total, users: found.map((row) => userTable.decode(row)) }));
   });
 }
 

@@ -59,7 +59,7 @@ export const platformsApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), platforms: z.array(platformShape) }).meta({ id: 'PlatformList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: [],
     },
   },

@@ -55,7 +55,7 @@ export function createProjectsFeature(
     createLinux: (call) => create(call, 'linux', call.body.packageName),
     createWindows: (call) => create(call, 'windows', call.body.packageIdentifierName),
     list: async (call) => {
-      const found = await call.request.answer.read(async () => {
+      const found = await call.request.budget.read(async () => {
         const value = await projects.platforms(db, call.project.id);
         return { bytes: value.length * platformBytes, value };
       });

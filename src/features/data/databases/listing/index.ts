@@ -1,5 +1,5 @@
-import { mapLook } from '#src/contract/answer-room.js';
 import type { Project } from '#src/contract/project.js';
+import { mapMeasured } from '#src/contract/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
   commonFields,
@@ -92,7 +92,10 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
         const rows = store.collectionRows(project.id, databaseId);
         const listing = { rows, select: store.collectionColumns(), fields: collectionFields, search };
         const look = await lists.page(snapshot, listing, request, maxBytes);
-        return mapLook(look, ({ total, rows }) => ({ total, collections: rows.map((row) => collections.decode(row)) }));
+        return mapMeasured(look, ({ total, rows }) => ({
+          total,
+          collections: rows.map((row) => collections.decode(row)),
+        }));
       }),
     attributes: async (project, at, request) => {
       const items = shownAttributes(await found(project, at));

@@ -1,9 +1,9 @@
 import type { WireActor } from '#src/contract/actor.js';
-import type { AnswerRoom } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { ResponseBudget } from '#src/contract/response-budget.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { createLoader, type Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -25,7 +25,7 @@ export interface CollectionContext {
   readonly collectionId: string;
   readonly reading: Reading;
   /** Byte budget of the answer. */
-  readonly room: AnswerRoom;
+  readonly budget: ResponseBudget;
 }
 
 /** Most attempts of one call. Each after the first means another change of the schema; a busy migration makes dozens in a row. */

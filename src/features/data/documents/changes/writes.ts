@@ -35,7 +35,7 @@ export function createDocumentWrites(
         const document = changes.prepare(where, collection, id, input);
         if (by.idempotent === undefined && document.relate === undefined) {
           const characters = charactersOf(document.values);
-          where.room.claim()(characters);
+          where.budget.claim()(characters);
           return joined.create({ by, document, characters });
         }
         const insert = (unit: Unit) => changes.insert(unit, collection, document);
@@ -96,17 +96,17 @@ async function workAnswered(
   return work(deps, where, collection, by, status, change, await deps.nestedAnswer(where, collection, data));
 }
 
-/** Changes a document, and keeps the answer for duplicates of the request. A change whose answer finds no room is taken back. */
+/** Changes a document, and keeps the answer for duplicates of the request. Rolls the change back if there is no memory for its answer. */
 function work(
   { db, idempotency }: Deps,
-  { room }: CollectionContext,
+  { budget }: CollectionContext,
   collection: Collection,
   by: AuditContext,
   status: 200 | 201 | 204,
   change: (unit: Unit) => Promise<StoredDocument>,
   answer?: Awaited<ReturnType<NestedAnswers>>,
 ) {
-  const claim = room.claim();
+  const claim = budget.claim();
   return db.work(by, async (unit) => {
     const changed = await change(unit);
     const document = answer === undefined ? changed : await answer(unit, changed);
@@ -126,13 +126,13 @@ function work(
 /** Changes many documents like `work`. The answer shows some of them. */
 function workAll(
   { db, idempotency }: Deps,
-  { room }: CollectionContext,
+  { budget }: CollectionContext,
   collection: Collection,
   by: AuditContext,
   status: 200 | 201,
   change: (unit: Unit) => Promise<StoredDocument[]>,
 ) {
-  const claim = room.claim();
+  const claim = budget.claim();
   return db.work(by, async (unit) => {
     const page = echoed(await change(unit));
     claim(page.documents.length);

@@ -1,6 +1,6 @@
-import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { Measured } from '#src/contract/response-budget.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -104,13 +104,13 @@ async function get(
   populate: readonly string[] = [],
 ): Promise<StoredDocument> {
   const look = (select: readonly string[] | null) => lookAt(deps, where, collection, id, select, lookup);
-  if (queries.length + populate.length === 0) return where.room.read(look(null));
+  if (queries.length + populate.length === 0) return where.budget.read(look(null));
   // First, because an error about a query reveals attributes.
   if (!collectionGrants(where, collection, 'read')) visible(where, collection, await lookup(id));
   const { select, paths, ...rest } = parseQueries(queries, collection);
   if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null)
     throw new Failure('general_query_invalid', { message: 'Invalid query: a single document takes select only.' });
-  if (paths.length + populate.length === 0) return where.room.read(look(select));
+  if (paths.length + populate.length === 0) return where.budget.read(look(select));
   return deps.related.get(where, collection, { select, paths, populate }, async (reader, keys, maxBytes) =>
     visible(where, collection, await reader.one(deps.store.one(collection, id, keys, maxBytes))),
   );
@@ -125,7 +125,7 @@ function lookAt(
   select: readonly string[] | null,
   lookup: Loader<Row>,
 ) {
-  return async (maxBytes: number): Promise<Look<StoredDocument>> => {
+  return async (maxBytes: number): Promise<Measured<StoredDocument>> => {
     if (select === null) {
       const short = lookOf(collection, visible(where, collection, await lookup(id)));
       if (short.value !== undefined || short.bytes > maxBytes) return short;
@@ -135,7 +135,7 @@ function lookAt(
   };
 }
 
-function lookOf(collection: Collection, row: Row): Look<StoredDocument> {
+function lookOf(collection: Collection, row: Row): Measured<StoredDocument> {
   return { bytes: Number(row.bytes), value: row.data === null ? undefined : toDocument(collection, row) };
 }
 
@@ -162,7 +162,7 @@ async function list(
   const { query: request } = parsed;
   if (request.paths.length + populate.length + request.related.length === 0) {
     const look = await pageReader(deps, where, collection, parsed, visibility, total, form);
-    return where.room.read((maxBytes) => look(maxBytes));
+    return where.budget.read((maxBytes) => look(maxBytes));
   }
   const look = await pageReader(deps, where, collection, parsed, visibility, total, 'values');
   return deps.related.list(where, collection, { ...request, populate }, (reader, select, maxBytes) =>
@@ -186,7 +186,7 @@ async function pageReader(
   const way = await chooseRoute(deps, where, collection, request, visibility, count);
   const totalKey = store.totalKey(collection, request, { ...way, count });
   /** Within a snapshot of the caller, if it has one. */
-  return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
+  return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Measured<PageText>> => {
     const read = async (watched: CollectionContext) => {
       // The page starts at the position that the cursor's document had a moment before. Page and total are of one snapshot.
       const cursor = await cursorPlace(snapshot, watched, collection, parsed);
@@ -231,7 +231,7 @@ async function lookAtPage(
   collection: Collection,
   request: DocumentQuery,
   read: (watched: CollectionContext) => Promise<Row | undefined>,
-): Promise<Look<PageText>> {
+): Promise<Measured<PageText>> {
   const row = await watch(where, collection, request, async (watched) => {
     const found = await read(watched);
     requireVersions(collection, request, found?.version);
@@ -252,7 +252,7 @@ function printed(collection: Collection, documents: string | readonly StoredDocu
 }
 
 /** SQLite reports the size of a list only up to its own limit; beyond that it only says that the list is too long. */
-function tooLongToMeasure(error: unknown): Look<never> {
+function tooLongToMeasure(error: unknown): Measured<never> {
   if (error instanceof DatabaseError && error.kind === 'tooLong') return { bytes: Number.POSITIVE_INFINITY };
   throw error;
 }

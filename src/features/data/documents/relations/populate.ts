@@ -1,6 +1,6 @@
-import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
+import type { Measured } from '#src/contract/response-budget.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Collections } from '../access/collections.js';
 import type { StoredDocument } from '../model/document.js';
@@ -31,7 +31,7 @@ type Populate = (
   plan: readonly Following[],
   documents: readonly StoredDocument[],
   maxBytes: number,
-) => Promise<Look<readonly StoredDocument[]>>;
+) => Promise<Measured<readonly StoredDocument[]>>;
 
 interface Deps {
   readonly reads: LinkReads;

@@ -1,6 +1,6 @@
-import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds, relationLimits } from '#src/contract/limits.js';
+import type { Measured } from '#src/contract/response-budget.js';
 import type { Row } from '#src/platform/db/table.js';
 import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Reader } from '#src/platform/db/unit.js';
@@ -40,7 +40,7 @@ export interface RelatedReads {
       reader: Reader,
       select: readonly string[] | null,
       maxBytes: number,
-    ) => Promise<Look<{ readonly total: number; readonly documents: string }>>,
+    ) => Promise<Measured<{ readonly total: number; readonly documents: string }>>,
   ): Promise<DocumentPage>;
 }
 
@@ -57,7 +57,7 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
   return {
     get: async (where, collection, wanted, read) => {
       const { select, plan } = await prepare(where, collection, wanted);
-      return where.room.read((maxBytes) =>
+      return where.budget.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
           await tables.use(reader, [collection]);
           const row = await read(reader, select, maxBytes);
@@ -69,7 +69,7 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
     },
     list: async (where, collection, wanted, read) => {
       const { select, plan } = await prepare(where, collection, wanted);
-      return where.room.read((maxBytes) =>
+      return where.budget.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
           await tables.use(reader, [collection]);
           const { bytes, value } = await read(reader, select, maxBytes);

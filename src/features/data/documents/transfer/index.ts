@@ -97,7 +97,7 @@ interface Parts {
   readonly links: LinkStore;
 }
 
-interface Deps extends Parts, Pick<Runtime, 'db' | 'answers'> {
+interface Deps extends Parts, Pick<Runtime, 'db' | 'budgets'> {
   readonly databases: Databases;
   /** Longest document. */
   readonly maxBytes: number;
@@ -105,11 +105,11 @@ interface Deps extends Parts, Pick<Runtime, 'db' | 'answers'> {
 
 /** Creates the transfer of documents. */
 export function createTransfer(
-  { db, answers, config }: Pick<Runtime, 'db' | 'answers' | 'config'>,
+  { db, budgets, config }: Pick<Runtime, 'db' | 'budgets' | 'config'>,
   databases: Databases,
   parts: Parts,
 ): Transfer {
-  const deps: Deps = { ...parts, db, answers, databases, maxBytes: config.answerMaxBytes };
+  const deps: Deps = { ...parts, db, budgets, databases, maxBytes: config.answerMaxBytes };
   return bind(deps, { exported, importSome, matchSome, matchRelations, relationsOf });
 }
 
@@ -149,8 +149,8 @@ async function importSome(
   });
 }
 
-function contextOf({ answers }: Deps, place: TransferPlace): CollectionContext {
-  return { ...place, actor: operator, reading: operatorReading, room: answers.open(operatorReading) };
+function contextOf({ budgets }: Deps, place: TransferPlace): CollectionContext {
+  return { ...place, actor: operator, reading: operatorReading, budget: budgets.open(operatorReading) };
 }
 
 async function relationsOf(

@@ -1,9 +1,9 @@
 import type { WireActor } from '#src/contract/actor.js';
-import type { AnswerRoom } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { allows, type PermissionAction, rolesOf, unpermitted } from '#src/contract/permissions.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { ResponseBudget } from '#src/contract/response-budget.js';
 import { keyedDigest } from '#src/platform/crypto/digest.js';
 import type { Bucket } from '../../buckets/index.js';
 import type { FileRow } from './store.js';
@@ -14,7 +14,7 @@ export interface BucketContext {
   readonly actor: WireActor;
   readonly bucketId: string;
   readonly reading: Reading;
-  readonly room: AnswerRoom;
+  readonly budget: ResponseBudget;
 }
 
 /** True if the bucket's own permissions allow the action on every file. */

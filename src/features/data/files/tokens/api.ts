@@ -40,7 +40,7 @@ export const fileTokensApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), tokens: z.array(fileTokenShape) }).meta({ id: 'ResourceTokenList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: [...absent, 'general_cursor_not_found'],
     },
   },

@@ -1,5 +1,5 @@
-import { mapLook } from '#src/contract/answer-room.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import { mapMeasured } from '#src/contract/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
 import type { BucketContext } from '../model/access.js';
@@ -32,7 +32,7 @@ export function createFileTokensPart(
     project,
     actor,
     reading: request.reading,
-    room: request.answer,
+    budget: request.budget,
   });
   return {
     tokens,
@@ -48,7 +48,7 @@ export function createFileTokensPart(
           const { bucket, file } = await shareable(snapshot, { ...where(call), bucketId }, fileId);
           const listing = { rows: store.rows(bucket.key, file.id), select: store.columns(), fields };
           const look = await lists.page(snapshot, listing, request, maxBytes);
-          return mapLook(look, ({ total, rows }) => ({
+          return mapMeasured(look, ({ total, rows }) => ({
             total,
             tokens: rows.map((row) => print(fileTokens.decode(row))),
           }));

@@ -3,7 +3,7 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import type { Answers } from '#src/platform/admission/response-budget.js';
+import type { ResponseBudgets } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';
@@ -18,7 +18,7 @@ export interface HubDeps {
   readonly readers: Readers;
   readonly projects: Projects;
   /** Byte budget for pages of events. Each hub is one account. */
-  readonly rooms: Answers;
+  readonly budgets: ResponseBudgets;
   /** Called for each message sent. */
   readonly onSent: () => void;
 }
@@ -104,10 +104,10 @@ export class Hub {
   /** Sends a page of events. Returns true if there are more. */
   async #tellSome(): Promise<boolean> {
     const { db } = this.#runtime;
-    const { feed, projects, rooms } = this.#deps;
-    const room = rooms.open({ account: this.#projectId });
+    const { feed, projects, budgets } = this.#deps;
+    const budget = budgets.open({ account: this.#projectId });
     try {
-      const page = await room.read((maxBytes) =>
+      const page = await budget.read((maxBytes) =>
         db.snapshot((snapshot) =>
           feed.page(
             snapshot,
@@ -121,7 +121,7 @@ export class Hub {
       this.cursor = page.cursor;
       return page.more;
     } finally {
-      room.close();
+      budget.close();
     }
   }
 

@@ -21,7 +21,7 @@ const orNothing = <S extends z.ZodType>(schema: S) =>
 const list = {
   status: 200,
   shape: json(z.object({ total: z.int(), memberships: z.array(membershipShape) }).meta({ id: 'MembershipList' })),
-  bound: 'room',
+  bound: 'budget',
 } as const;
 
 /** Memberships of teams: inviting, accepting, changing and leaving. */

@@ -1,6 +1,6 @@
-import { type Look, mapLook } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
+import { type Measured, mapMeasured } from '#src/contract/response-budget.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -141,7 +141,7 @@ async function page(
   request: ListQueries,
   maxBytes: number,
   actor?: TeamCaller,
-): Promise<Look<NamedMemberships>> {
+): Promise<Measured<NamedMemberships>> {
   const search = 'teamId' in of ? searchedInTeam : searchedOfUser;
   const isMember = actor?.kind === 'user';
   const listing = {
@@ -152,7 +152,7 @@ async function page(
     search: isMember ? search.map((column) => (column === fields.userId.column ? shownId : column)) : search,
   };
   const look = await lists.page(reader, listing, request, maxBytes);
-  return mapLook(look, ({ total, rows }) => ({ total, memberships: rows.map(named) }));
+  return mapMeasured(look, ({ total, rows }) => ({ total, memberships: rows.map(named) }));
 }
 
 function named(row: Row): NamedMembership {

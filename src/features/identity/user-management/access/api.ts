@@ -128,7 +128,7 @@ export const accessApi = declare({
     summary: 'Lists the accounts with identity providers by which users log in.',
     access: serverKeys('users.read'),
     input: { query: z.object({ ...listParameters, ...searchParameter }) },
-    reply: { status: 200, shape: json(identityListShape), bound: 'room', errors: ['general_cursor_not_found'] },
+    reply: { status: 200, shape: json(identityListShape), bound: 'budget', errors: ['general_cursor_not_found'] },
   },
   deleteIdentity: {
     ...common,

@@ -28,7 +28,7 @@ export const targetsApi = declare({
     reply: {
       status: 200,
       shape: json(z.object({ total: z.int(), targets: z.array(targetShape) }).meta({ id: 'TargetList' })),
-      bound: 'room',
+      bound: 'budget',
       errors: ['user_not_found', 'general_cursor_not_found'],
     },
   },

@@ -4,7 +4,7 @@ import { addressKey } from '#src/platform/admission/limiter.js';
 import { Quota } from '#src/platform/admission/quota.js';
 
 /** The part of the body memory budget that one request uses. */
-export interface BodyShare {
+export interface BodyBudget {
   /** Reserves memory for a body that has grown to `bytes` in total. Throws Failure 503 if the budget is exhausted. */
   grow(bytes: number): void;
   /** Reserves memory for the parsed value of `members` members, before it is parsed. Throws Failure 503 if the budget is exhausted. */
@@ -18,7 +18,7 @@ export interface BodyShare {
  * times the bytes of the body. Small bodies need no reservation, so logins and small changes are always read. A limit per address keeps one
  * client from using the whole budget.
  */
-export function createBodyRoom(): (ip: string) => BodyShare {
+export function createBodyBudget(): (ip: string) => BodyBudget {
   const quota = new Quota({
     all: bodyRoom.all,
     ofOwner: bodyRoom.perAddress,

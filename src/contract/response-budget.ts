@@ -1,25 +1,25 @@
 /** The result of a read with a limit of bytes: the value, or only its size if it is larger. */
-export interface Look<T> {
+export interface Measured<T> {
   readonly bytes: number;
   readonly value?: T | undefined;
 }
 
 /** The same result with its value mapped. */
-export function mapLook<T, U>(look: Look<T>, make: (value: T) => U): Look<U> {
-  return { bytes: look.bytes, value: look.value === undefined ? undefined : make(look.value) };
+export function mapMeasured<T, U>(measured: Measured<T>, make: (value: T) => U): Measured<U> {
+  return { bytes: measured.bytes, value: measured.value === undefined ? undefined : make(measured.value) };
 }
 
 /**
  * The memory budget of one response, which is part of the budget of all responses of the process. Rows for a response are read through it.
  */
-export interface AnswerRoom {
+export interface ResponseBudget {
   /** Splits the budget among the reads of one response. */
   share(reads: number): void;
   /**
    * Reads with the bytes that are free now. If the value is larger, it reads again with the required bytes. Throws Failure
    * `general_answer_too_large`, and `general_unavailable` if other responses use the memory.
    */
-  read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T>;
+  read<T>(measure: (bytes: number) => Promise<Measured<T>>): Promise<T>;
   /**
    * Returns a function that reserves memory for the response to a change before the commit; each call replaces the previous reservation. It
    * throws Failure `general_unavailable` if other responses, or those of the same caller, use the memory.
