@@ -137,12 +137,15 @@ async function ofTarget<T>(url: string, work: Promise<T>): Promise<T> {
   });
 }
 
+/** SQLSTATE of Postgres for a table that does not exist. */
+const undefinedTable = '42P01';
+
 /** The error as one of the target, if it concerns the operator. */
 function targetError(error: unknown, url: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
   const name = databaseName(url);
-  // The other process has created the schema first.
-  if (error.kind === 'unique')
+  // The other process has created the schema first, or has dropped these tables to begin again.
+  if (error.kind === 'unique' || error.code === undefinedTable)
     return conflict('copy_taken_over', `Another process copies into ${name}.`, 'wait until it has ended');
   const condition = conditionOf(error.code);
   if (error.kind === 'busy' || condition === undefined) return error;
