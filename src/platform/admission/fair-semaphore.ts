@@ -94,7 +94,7 @@ export class FairSemaphore {
   give(owner: string, amount = 1): void {
     if (amount === 0) return;
     this.#held.add(owner, -amount);
-    this.#admit();
+    if (this.#waiting > 0) this.#admit();
   }
 
   /** The amount that is missing to admit all waiting callers whose owners are within their limits; 0 or less if none is. */

@@ -37,16 +37,16 @@ class Pool {
     this.#slots = new FairSemaphore({ all: connections.length, waitMs: longestWaitMs, refuse: waitedTooLong });
   }
 
-  use<T>(body: (connection: SqliteConnection) => Promise<T>): Promise<T> {
-    return this.#slots.use('all', async () => {
-      const connection = this.#idle.pop();
-      if (connection === undefined) throw new Error('there is a connection for each slot');
-      try {
-        return await body(connection);
-      } finally {
-        this.#idle.push(connection);
-      }
-    });
+  async use<T>(body: (connection: SqliteConnection) => Promise<T>): Promise<T> {
+    if (!this.#slots.tryTake('all')) await this.#slots.take('all');
+    const connection = this.#idle.pop();
+    if (connection === undefined) throw new Error('there is a connection for each slot');
+    try {
+      return await body(connection);
+    } finally {
+      this.#idle.push(connection);
+      this.#slots.give('all');
+    }
   }
 }
 
