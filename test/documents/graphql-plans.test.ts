@@ -136,9 +136,10 @@ test('a number beyond 32 bits is an error in its place', async () => {
   const schema = createSchema(much);
   const query = '{ first: documentList(databaseId: "a", collectionId: "b") { all: total } kind: __typename }';
   const { document, operation } = createDocumentCache(schema, much)(query);
-  const caller = {
-    request: { answer: target.appliance.runtime.budgets.open(operatorReading) },
-  } as unknown as GraphqlCaller;
+  const request: Pick<GraphqlCaller['request'], 'budget'> = {
+    budget: target.appliance.runtime.budgets.open(operatorReading),
+  };
+  const caller = { request } as GraphqlCaller;
   const { data, errors } = (await operation(undefined)?.plan?.(undefined, caller)) ?? {};
   const executed = await execute({ schema, document, contextValue: caller });
   assert.match(JSON.stringify(executed), /"path":\["first","all"\]/);
