@@ -78,6 +78,8 @@ export interface DialectWords {
   readonly lineFeed: string;
   /** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
   readonly forUpdate: string;
+  /** Locks them in the same way, but others may still refer to them. */
+  readonly forNoKeyUpdate: string;
   /** Locks them against changes. */
   readonly forShare: string;
   /** Locks them only against being deleted. */
@@ -136,6 +138,7 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'instr',
     lineFeed: 'char(10)',
     forUpdate: '',
+    forNoKeyUpdate: '',
     forShare: '',
     forKeyShare: '',
     skipLocked: '',
@@ -181,6 +184,7 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'strpos',
     lineFeed: 'chr(10)',
     forUpdate: ' for update',
+    forNoKeyUpdate: ' for no key update',
     forShare: ' for share',
     forKeyShare: ' for key share',
     skipLocked: ' for update skip locked',

@@ -33,6 +33,7 @@ export class SqlPart {
 /** A statement; it may also be a part of another one. */
 export class Statement extends SqlPart implements Query {
   readonly sql: string;
+  declare readonly text: string;
   declare readonly values: readonly Bound[];
   constructor(text: string, sql: string, values: readonly Bound[]) {
     super(text, values);
@@ -137,6 +138,13 @@ export function inWords(write: (words: DialectWords) => string): Text {
 /** Text of this code base that is not a value, such as a column that is known only at run time. */
 export const raw = (text: string, values?: SqlPart['values']) => new SqlPart(text, values);
 
+/** Statements one after another, as one part, with a text between two of them. */
+export const joined = (statements: readonly Statement[], between: string) =>
+  new SqlPart(
+    statements.map(({ text }) => text).join(between),
+    statements.flatMap(({ values }) => values),
+  );
+
 /** After a column: it is one of a list. */
 export const oneOf = (list: List) => new SqlPart(isOneOf, [list]);
 const isOneOf = inWords((words) => words.isOneOf);
@@ -147,6 +155,9 @@ export const forUpdate = new SqlPart(inWords((words) => words.forUpdate));
 /** `forUpdate` for the rows of one of the joined tables. */
 export const forUpdateOf = (table: string) =>
   new SqlPart(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
+
+/** Locks the rows against changes; others may still refer to them. */
+export const forNoKeyUpdate = new SqlPart(inWords((words) => words.forNoKeyUpdate));
 
 /** Locks the rows against changes. */
 export const forShare = new SqlPart(inWords((words) => words.forShare));

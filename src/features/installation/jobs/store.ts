@@ -37,22 +37,17 @@ export type JobStore = ReturnType<typeof createJobStore>;
 
 /** Creates the SQL over the jobs. */
 export function createJobStore(sql: Sql) {
-  const { knex } = sql;
   return {
     list: () => sql`select ${cronJobs.row} from cron_jobs`,
     find: ({ name }: { name: string }) => sql`select ${cronJobs.row} from cron_jobs where name = ${name}`,
     /** Inserts missing rows; keeps existing ones. */
     enroll: (rows: readonly JobRow[]) => sql`${cronJobs.insert(rows)} on conflict (name) do nothing`,
     /** Claims a lease that is free or expired. Returns a row only if claimed. */
-    claim: ({ ahead, ...given }: Claim): Query => {
-      const isNew = given.slot === undefined ? '' : 'and (last_slot < :slot or last_slot > :latestSlot)';
-      return sql.compile(
-        knex.raw(
-          `update ${cronJobs.name} set ${leased}, last_started_at = :now
-            where name = :name and ${isFree(':now', ':latest')} ${isNew} returning fence`,
-          { ...given, latest: ahead.lease, latestSlot: ahead.slot },
-        ),
-      );
+    claim: ({ name, slot, ahead, ...lease }: Claim) => {
+      const isNew = slot !== undefined && sql`and (last_slot < ${slot} or last_slot > ${ahead.slot})`;
+      return sql`
+        update cron_jobs set ${leased(lease)}, last_started_at = ${lease.now}
+        where name = ${name} and ${isFree(lease.now, ahead.lease)} ${isNew} returning fence`;
     },
     /** Does not renew a lease that was released concurrently. */
     renew: (name: string, fence: number, until: Instant): Query => renewLease(sql, cronJobs, { name, fence }, until),

@@ -1,7 +1,8 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { revoked } from '#src/platform/db/leased-rows.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
-import { deliveries, type WebhookAddress } from './tables.js';
+import type { Sql } from '#src/platform/db/query.js';
+import { oneOf, raw } from '#src/platform/db/template.js';
+import type { WebhookAddress } from './tables.js';
 
 /** Selects deliveries of events since a time: undelivered ones, or all that have ended. */
 export interface ReplaySelection {
@@ -15,66 +16,38 @@ export interface DeliveryPosition {
   readonly id: string;
 }
 
-/** States that can be replayed. A delivery that is running or waits for its first attempt cannot. */
-const replayable = {
-  notDelivered: ['dead', 'discarded', 'retrying'],
-  all: ['dead', 'discarded', 'retrying', 'delivered'],
-} as const;
-
-const statesOf = (all: boolean) => (all ? replayable.all : replayable.notDelivered);
+/** Condition for deliveries that can be replayed: not those that run or wait for their first attempt. */
+const isReplayable = raw("state in ('dead', 'discarded', 'retrying', 'delivered')");
+/** The same without those that were delivered. */
+const isUndelivered = raw("state in ('dead', 'discarded', 'retrying')");
 
 /** SQL that replays deliveries. Tests are never replayed. */
 export function createReplayStore(sql: Sql) {
-  const { knex } = sql;
-  const begunAnew = (now: Instant) => ({
-    state: 'pending',
-    attempt: 0,
-    due_at: now,
-    ...revoked(sql),
-    replayed: 1,
-    updated_at: now,
-  });
+  const begunAnew = (now: Instant) =>
+    sql`state = 'pending', attempt = 0, due_at = ${now}, ${revoked}, replayed = 1, updated_at = ${now}`;
   return {
     /** Replays a delivery unless it is a test, running, or waiting for its first attempt. */
-    replay: (id: string, now: Instant): Query =>
-      sql.compile(
-        knex(deliveries.name)
-          .where({ id, test: 0 })
-          .whereIn('state', [...replayable.all])
-          .update(begunAnew(now)),
-      ),
+    replay: (id: string, now: Instant) =>
+      sql`update deliveries set ${begunAnew(now)} where id = ${id} and test = 0 and ${isReplayable}`,
     /** Positions of selected deliveries in the order of their events. Excludes tests. */
     selected: (
-      webhook: WebhookAddress,
+      { projectId, id }: WebhookAddress,
       { since, until, all }: ReplaySelection & { readonly until: Instant },
       limit: number,
       after: DeliveryPosition | undefined,
-    ): Query => {
-      const chosen = knex(deliveries.name)
-        .where({ project_id: webhook.projectId, webhook_id: webhook.id })
-        .where({ test: 0 })
-        .whereIn('state', [...statesOf(all)])
-        .andWhere('created_at', '>=', after?.createdAt ?? since)
-        .andWhere('created_at', '<=', until)
-        .orderBy(['created_at', 'id'])
-        .limit(limit)
-        .select('id', 'created_at');
+    ) => {
       // Uses a cursor: a replayed delivery may already have ended and match again.
-      if (after !== undefined)
-        chosen.andWhere((or) =>
-          or
-            .where('created_at', '>', after.createdAt)
-            .orWhere((same) => same.where('created_at', after.createdAt).andWhere('id', '>', after.id)),
-        );
-      return sql.compile(chosen);
+      const isAfter =
+        after !== undefined &&
+        sql`and (created_at > ${after.createdAt} or (created_at = ${after.createdAt} and id > ${after.id}))`;
+      return sql`
+        select id, created_at from deliveries
+        where project_id = ${projectId} and webhook_id = ${id} and test = 0 and ${all ? isReplayable : isUndelivered}
+          and created_at >= ${after?.createdAt ?? since} and created_at <= ${until} ${isAfter}
+        order by created_at, id limit ${limit}`;
     },
     /** Replays selected deliveries, except those replayed or claimed by another process since. */
-    replaySome: (ids: readonly string[], all: boolean, now: Instant): Query =>
-      sql.compile(
-        knex(deliveries.name)
-          .where(sql.isOneOf('id', sql.list(ids)))
-          .whereIn('state', [...statesOf(all)])
-          .update(begunAnew(now)),
-      ),
+    replaySome: (ids: readonly string[], all: boolean, now: Instant) => sql`
+      update deliveries set ${begunAnew(now)} where id ${oneOf(ids)} and ${all ? isReplayable : isUndelivered}`,
   };
 }

@@ -3,17 +3,19 @@ import type { Instant } from '#src/contract/shapes.js';
 import { maxJittered } from '#src/platform/crypto/random.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import {
-  createLeaseClaim,
   endLease,
-  free,
+  freed,
   isFree,
   isLeased,
   leaseColumns,
+  leased,
+  type RowLease,
   revoked,
 } from '#src/platform/db/leased-rows.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+import { joined, oneOf, skipLocked } from '#src/platform/db/template.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
@@ -84,33 +86,17 @@ const appendedMessages: AppendedTable = {
 /** Columns that an attempt changes. */
 type Settled = Pick<MessageRow, 'state' | 'dueAt' | 'error' | 'sentAt'>;
 
-/** Contains a row for each channel that currently refuses messages. */
-const outages = 'message_outages';
-
 /** SQL over messages. */
 export function createMessageStore(sql: Sql) {
   return {
     append,
     /** Channels with due messages. */
-    waiting: sql.prepare<{ now: Instant }>((k, p) =>
-      k.raw(`select distinct channel from messages where due_at <= :now and ${isFree(':now')}`, {
-        now: p.now,
-      }),
-    ),
-    claim: createLeaseClaim(sql, messageTable, {
-      scope: ['channel'],
-      claimed: "state = 'sending', attempt = attempt + 1",
-    }),
-    /** Ends an attempt and wipes the content after the last one. Changes no row if another process has claimed the message since. */
-    settle: ({ id, fence }: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
-      endLease(
-        sql,
-        messageTable,
-        { id, fence, state: 'sending' },
-        change.dueAt === null ? { ...change, sealed: '' } : change,
-      ),
-    ...bind(sql, { expire, beginOutage, endOutage, list, find, backlog, mailsSince, bringForward }),
-    ...bind(sql, { removeOfUser, remove, ownerless, prune }),
+    waiting: ({ now }: { readonly now: Instant }) =>
+      sql`select distinct channel from messages where due_at <= ${now} and ${isFree(now)}`,
+    ...bind(sql, { claim, settle, expire, bringForward }),
+    ...readStatements(sql),
+    ...removalStatements(sql),
+    ...outageStatements(sql),
   };
 }
 
@@ -137,115 +123,91 @@ function append(unit: Unit, message: NewMessage): void {
   ]);
 }
 
+/** Claims the messages of a channel that have been due longest. A claim does not change `due_at`, so that it updates no index. */
+function claim(sql: Sql, channel: Channel, lease: RowLease, limit: number): Query {
+  return sql`
+    with due as materialized (
+      select id from messages where channel = ${channel} and due_at <= ${lease.now} and ${isFree(lease.now)}
+      order by due_at limit ${limit}${skipLocked})
+    update messages set state = 'sending', attempt = attempt + 1, ${leased(lease)} where id in (select id from due)
+    returning ${messageTable.row}`;
+}
+
+/** Ends an attempt and wipes the content after the last one. Changes no row if another process has claimed the message since. */
+function settle(sql: Sql, { id, fence }: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query {
+  const settled = change.dueAt === null ? { ...change, sealed: '' } : change;
+  return endLease(sql, messageTable, { id, fence, state: 'sending' }, settled);
+}
+
 /** Expires messages that would arrive too late, including those whose lease ended while a process was sending them. */
 function expire(sql: Sql, channel: Channel, now: Instant): Query {
-  const { compile, knex } = sql;
-  return compile(
-    knex(messageTable.name)
-      .where({ channel })
-      .andWhere('due_at', '<=', now)
-      .andWhere(knex.raw(isFree('?'), [now]))
-      .andWhere('expire', '<=', now)
-      .update({ ...revoked(sql), state: 'expired', due_at: null, sealed: '' }),
-  );
-}
-
-/** Changes no row if any process has already recorded the outage. */
-function beginOutage({ compile, knex }: Sql, channel: Channel): Query {
-  return compile(knex(outages).insert({ channel }).onConflict('channel').ignore());
-}
-
-/** Changes no row if there was no outage. */
-function endOutage({ compile, knex }: Sql, channel: Channel): Query {
-  return compile(knex(outages).where({ channel }).delete());
-}
-
-/** Messages, newest first. */
-function list(sql: Sql, { projectId }: { readonly projectId: string | null }, limit: number): Query {
-  const found = sql.knex(messageTable.name).orderBy([
-    { column: 'created_at', order: 'desc' },
-    { column: 'id', order: 'desc' },
-  ]);
-  if (projectId !== null) found.where({ project_id: projectId });
-  return sql.compile(found.limit(limit).select(messageTable.select(sql)));
-}
-
-function find(sql: Sql, id: string): Query {
-  return sql.compile(sql.knex(messageTable.name).where({ id }).select(messageTable.select(sql)));
-}
-
-/** Number and oldest creation time of queued messages, per channel. */
-function backlog(sql: Sql): Query {
-  return sql.text(
-    'select channel, count(*) as waiting, min(created_at) as oldest from messages where due_at is not null group by channel',
-    [],
-  );
-}
-
-/** State and error of sent and failed mails among the newest `limit` messages since a time, newest first. */
-function mailsSince({ compile, knex }: Sql, since: Instant, limit: number): Query {
-  const newest = knex(messageTable.name)
-    .where('created_at', '>=', since)
-    .orderBy('created_at', 'desc')
-    .limit(limit)
-    .select('channel', 'state', 'error', 'created_at');
-  return compile(
-    knex(newest.as('newest'))
-      .where({ channel: 'email' })
-      .whereIn('state', ['sent', 'failed'])
-      .orderBy('created_at', 'desc')
-      .select('state', 'error'),
-  );
+  return sql`
+    update messages set ${revoked}, state = 'expired', due_at = null, sealed = ''
+    where channel = ${channel} and due_at <= ${now} and ${isFree(now)} and expire <= ${now}`;
 }
 
 /**
  * Makes messages due now if their due time or lease is further ahead than possible: it was set before the clock was set back. A message
  * waits for its first attempt, the end of a lease, or a retry.
  */
-function bringForward({ compile, knex }: Sql, now: Instant): Query {
+function bringForward(sql: Sql, now: Instant): Query {
   const latest = (ms: number) => instantOf(latestPast(millisecondsOf(now)) + ms);
-  const late = knex(messageTable.name).where((either) => {
-    either
-      .where((row) => row.where({ state: 'pending' }).andWhere('due_at', '>', latest(0)))
-      .orWhere(knex.raw(isLeased('?'), [latest(courierLimits.leaseMs)]));
-    messageDelays.forEach((seconds, at) => {
+  const isLate = [
+    sql`(state = 'pending' and due_at > ${latest(0)})`,
+    sql`${isLeased(latest(courierLimits.leaseMs))}`,
+    ...messageDelays.map((seconds, at) => {
       const due = latest(maxJittered(seconds * 1000));
-      either.orWhere((row) => row.where({ state: 'retrying', attempt: at + 1 }).andWhere('due_at', '>', due));
-    });
-  });
-  return compile(late.whereNotNull('due_at').update({ ...free, due_at: now }));
+      return sql`(state = 'retrying' and attempt = ${at + 1} and due_at > ${due})`;
+    }),
+  ];
+  return sql`
+    update messages set ${freed}, due_at = ${now} where (${joined(isLate, ' or ')}) and due_at is not null`;
 }
 
-function removeOfUser({ compile, knex }: Sql, projectId: string, userId: string): Query {
-  return compile(knex(messageTable.name).where({ project_id: projectId, user_id: userId }).delete());
+function readStatements(sql: Sql) {
+  const { row: columns } = messageTable;
+  return {
+    /** Messages, newest first. */
+    list: ({ projectId }: { readonly projectId: string | null }, limit: number) => sql`
+      select ${columns} from messages ${projectId !== null && sql`where project_id = ${projectId}`}
+      order by created_at desc, id desc limit ${limit}`,
+    find: (id: string) => sql`select ${columns} from messages where id = ${id}`,
+    /** Number and oldest creation time of queued messages, per channel. */
+    backlog: () => sql`
+      select channel, count(*) as waiting, min(created_at) as oldest from messages where due_at is not null
+      group by channel`,
+    /** State and error of sent and failed mails among the newest `limit` messages since a time, newest first. */
+    mailsSince: (since: Instant, limit: number) => sql`
+      select state, error from (
+        select channel, state, error, created_at from messages where created_at >= ${since}
+        order by created_at desc limit ${limit}) as newest
+      where channel = 'email' and state in ('sent', 'failed') order by created_at desc`,
+    /** Messages of a project without a user, after an id, in order of their ids. */
+    ownerless: (projectId: string, after: string, limit: number) => sql`
+      select ${columns} from messages where project_id = ${projectId} and user_id is null and id > ${after}
+      order by id limit ${limit}`,
+  };
 }
 
-function remove(sql: Sql, ids: readonly string[]): Query {
-  const isChosen = sql.isOneOf('id', sql.list(ids));
-  return sql.compile(sql.knex(messageTable.name).where(isChosen).delete());
+function removalStatements(sql: Sql) {
+  return {
+    removeOfUser: (projectId: string, userId: string) =>
+      sql`delete from messages where project_id = ${projectId} and user_id = ${userId}`,
+    remove: (ids: readonly string[]) => sql`delete from messages where id ${oneOf(ids)}`,
+    /** Deletes messages that have ended and are older than a time. */
+    prune: (before: Instant, limit: number) => sql`
+      delete from messages where id in (
+        select id from messages where created_at < ${before} and due_at is null order by created_at limit ${limit})`,
+  };
 }
 
-/** Messages of a project without a user, after an id, in order of their ids. */
-function ownerless(sql: Sql, projectId: string, after: string, limit: number): Query {
-  return sql.compile(
-    sql
-      .knex(messageTable.name)
-      .where({ project_id: projectId })
-      .whereNull('user_id')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(limit)
-      .select(messageTable.select(sql)),
-  );
-}
-
-/** Deletes messages that have ended and are older than a time. */
-function prune({ compile, knex }: Sql, before: Instant, limit: number): Query {
-  const old = knex(messageTable.name)
-    .where('created_at', '<', before)
-    .whereNull('due_at')
-    .orderBy('created_at')
-    .limit(limit)
-    .select('id');
-  return compile(knex(messageTable.name).whereIn('id', old).delete());
+/** `message_outages` has a row for each channel that currently refuses messages. */
+function outageStatements(sql: Sql) {
+  return {
+    /** Changes no row if any process has already recorded the outage. */
+    beginOutage: (channel: Channel) =>
+      sql`insert into message_outages (channel) values (${channel}) on conflict (channel) do nothing`,
+    /** Changes no row if there was no outage. */
+    endOutage: (channel: Channel) => sql`delete from message_outages where channel = ${channel}`,
+  };
 }

@@ -77,7 +77,7 @@ async function claim(
     for (const channel of chosen) {
       const expired = await unit.run(store.expire(channel, unit.now));
       if (expired > 0) unit.afterCommit(() => metrics.outcome(channel, 'expired', expired));
-      const rows = await unit.all(store.claim({ channel }, leaseAt(unit.now), room(channel)));
+      const rows = await unit.all(store.claim(channel, leaseAt(unit.now), room(channel)));
       claimed.push(...rows.map((row) => messageTable.decode(row)));
     }
     return claimed;
