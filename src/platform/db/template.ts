@@ -162,5 +162,8 @@ export const forNoKeyUpdate = new SqlPart(inWords((words) => words.forNoKeyUpdat
 /** Locks the rows against changes. */
 export const forShare = new SqlPart(inWords((words) => words.forShare));
 
+/** Locks the rows only against being deleted. */
+export const forKeyShare = new SqlPart(inWords((words) => words.forKeyShare));
+
 /** Locks the rows, and skips those that another unit has locked. */
 export const skipLocked = new SqlPart(inWords((words) => words.skipLocked));

@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import type { erasedPayload } from '#src/contract/events.js';
 import { isSealed } from '#src/platform/crypto/sealing.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
+import { forUpdate, joined, oneOf, raw } from '#src/platform/db/template.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Payloads } from '../../outbox/index.js';
@@ -22,15 +23,11 @@ const ids = [
 
 /** SQL that erases personal data from events and from the responses of receivers. */
 function createErasureStore(sql: Sql) {
-  // Searches the audience too: it contains versions of a membership for other members of the team.
-  const said = "data || coalesce(audience, '')";
   const { positionOf, json, eachInJson } = sql.words;
-  const holds = `${positionOf}(${said}, ?) > 0`;
-  const ofEvents = (table: string, eventIds: readonly string[]) =>
-    sql.knex(table).where(sql.isOneOf(table === 'deliveries' ? 'event_id' : 'delivery_id', sql.list(eventIds)));
+  const creatorOf = raw(`${json('audience')} ->> 'creator'`);
   return {
-    windowEnd: (after: string): Query =>
-      sql.text(`select id from events where id > ? order by id limit 1 offset ${window - 1}`, [after]),
+    windowEnd: (after: string) =>
+      sql`select id from events where id > ${after} order by id limit 1 offset ${raw(String(window - 1))}`,
     /**
      * Events of a project between two ids that contain one of the texts or are sealed, and events of files created by the user. Files of
      * others are not about the user. Documents are kept, but not their earlier states.
@@ -40,25 +37,24 @@ function createErasureStore(sql: Sql) {
       { texts, creator }: { texts: readonly string[]; creator: string },
       after: string,
       end: string | undefined,
-    ): Query =>
-      sql.text(
-        `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
-          and (case when type like 'file%' then ${json('audience')} ->> 'creator' = ?
-            else data not like '{%' or ${texts.map(() => holds).join(' or ')} end)`,
-        [after, ...(end === undefined ? [] : [end]), projectId, creator, ...texts],
-      ),
+    ) => {
+      // Searches the audience too: it contains versions of a membership for other members of the team.
+      const holds = texts.map((text) => sql`${raw(`${positionOf}(data || coalesce(audience, ''), ?)`, [text])} > 0`);
+      return sql`
+        select id, data from events where id > ${after} ${end !== undefined && sql`and id <= ${end}`}
+          and project_id = ${projectId} and (case when type like 'file%' then ${creatorOf} = ${creator}
+            else data not like '{%' or ${joined(holds, ' or ')} end)`;
+    },
     /** Removes the audience, except of document events. Without one, only server keys can read an event. */
-    replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
-      sql.text(
-        `update events set data = given.value ->> 1, audience = case when events.type like 'document%' then events.audience end
-          from ${eachInJson('given')} where events.id = given.value ->> 0`,
-        [JSON.stringify(values)],
-      ),
+    replaceEvents: (values: readonly (readonly [string, string])[]) => sql`
+      update events set data = given.value ->> 1,
+        audience = case when events.type like 'document%' then events.audience end
+      from ${raw(eachInJson('given'), [JSON.stringify(values)])} where events.id = given.value ->> 0`,
     /** Locks deliveries until the end of the unit. A delivery claimed later posts the erased event. */
-    deliveries: (eventIds: readonly string[]): Query =>
-      sql.compile(ofEvents('deliveries', eventIds).select('id', 'event_id', 'state').forUpdate()),
-    dropResponses: (deliveryIds: readonly string[]): Query =>
-      sql.compile(ofEvents('delivery_attempts', deliveryIds).update({ response: '' })),
+    deliveries: (eventIds: readonly string[]) =>
+      sql`select id, event_id, state from deliveries where event_id ${oneOf(eventIds)}${forUpdate}`,
+    dropResponses: (deliveryIds: readonly string[]) =>
+      sql`update delivery_attempts set response = '' where delivery_id ${oneOf(deliveryIds)}`,
   };
 }
 
