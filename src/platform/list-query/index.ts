@@ -6,6 +6,7 @@ export { boundValue, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 export { createQueryParser, type ListQuery, type Order } from './query/parse.js';
 export { oneText, readQuery, readShape, type WireQuery } from './query/wire.js';
+export type { ListRows } from './rows.js';
 export {
   createLists,
   type ListQueries,

@@ -1,10 +1,10 @@
 import { invalidParam } from '#src/contract/errors.js';
 import type { Sql } from '#src/platform/db/query.js';
+import { joined, raw, type SqlPart } from '#src/platform/db/template.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import { type Gram, gramsOf, matchOf, rowGrams, type SearchIndex, searchTables } from './query/search-grams.js';
 import { searchTermsIn } from './query/search-terms.js';
-
-type Rows = ReturnType<Sql['knex']>;
+import { type ListRows, narrowed } from './rows.js';
 
 interface Deps {
   readonly sql: Sql;
@@ -16,7 +16,7 @@ interface Deps {
 
 /** The rows of a list that a search finds. */
 export interface Searched {
-  readonly matching: Rows;
+  readonly matching: ListRows;
   /** Their number, if the search has counted them. */
   readonly total?: number;
   /** The highest total, if it is not that of other lists. */
@@ -25,7 +25,7 @@ export interface Searched {
 
 interface Searchable {
   /** The rows of the list that meet the other conditions. */
-  readonly rows: Rows;
+  readonly rows: ListRows;
   readonly search?: readonly string[];
   readonly searchIndex?: SearchIndex;
 }
@@ -52,10 +52,10 @@ export async function searched(
   if (text === '' || search === undefined) return { matching: rows };
   const { sql, few } = deps;
   const terms = searchTermsIn(search, text, sql);
-  const matching = rows.clone().whereRaw(terms.sql, [...terms.values]);
+  const matching = narrowed(sql, rows, [terms]);
   if (searchIndex === undefined || terms.values.length === 0) return { matching };
   const [column, scope] = searchIndex.scope;
-  const all = sql.knex(searchIndex.table).where(column, scope);
+  const all = { from: raw(searchIndex.table), where: raw(`${column} = ?`, [scope]) };
   if ((await countRows(sql, reader, all, few + 1)) <= few) return { matching };
   const grams = gramsOf(text);
   if (grams.length === 0)
@@ -73,24 +73,21 @@ async function inFullText(
   { sql, few, totalLimit }: Deps,
   reader: Reader,
   { table, scope: [column] }: SearchIndex,
-  matching: Rows,
+  matching: ListRows,
   grams: readonly Gram[],
 ): Promise<Searched> {
   const { search, numbers } = searchTables(table);
-  const match = matchOf(grams);
-  const found = matching
-    .clone()
-    .from(
-      sql.knex.raw(
-        `${search} cross join ${numbers} on ${numbers}.seq = ${search}.rowid cross join ${table} on ${table}.${column} = ${numbers}.scope and ${table}.id = ${numbers}.row_id`,
-      ),
-    )
-    .whereRaw(`${search} match ?`, [match]);
+  const from = raw(
+    `${search} cross join ${numbers} on ${numbers}.seq = ${search}.rowid cross join ${table} on ${table}.${column} = ${numbers}.scope and ${table}.id = ${numbers}.row_id`,
+  );
+  const isMatch = raw(`${search} match ?`, [matchOf(grams)]);
   const upTo = Math.min(few, searchTotal);
-  const ids = await reader.all(sql.compile(found.select(`${numbers}.row_id as id`).limit(upTo)));
+  const ids = await reader.all(
+    sql`select ${raw(numbers)}.row_id as id from ${from} where ${matching.where} and ${isMatch} limit ${upTo}`,
+  );
   if (ids.length >= upTo) return totalLimit === 0 ? { matching } : { matching, total: upTo };
-  const listed = sql.list(ids.map(({ id }) => String(id)));
-  return { matching: matching.where(sql.isOneOf(`${table}.id`, listed)), total: ids.length };
+  const isFound = raw(`${table}.id ${sql.words.isOneOf}`, [ids.map(({ id }) => String(id))]);
+  return { matching: { ...matching, where: sql`${matching.where} and ${isFound}` }, total: ids.length };
 }
 
 /** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
@@ -98,49 +95,46 @@ async function inGrams(
   deps: Deps,
   reader: Reader,
   index: SearchIndex,
-  { all, matching }: { readonly all: Rows; readonly matching: Rows },
+  { all, matching }: { readonly all: ListRows; readonly matching: ListRows },
   grams: readonly Gram[],
 ): Promise<Searched> {
   const { sql, few, totalLimit } = deps;
   const { table, scope } = index;
   const upTo = totalLimit === 0 ? 0 : Math.min(few, searchTotal);
-  const first = all.clone().orderBy(['created_at', 'id']).limit(sample.rows).select('*').as(table);
-  if ((await countRows(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches)
+  const name = raw(table);
+  const every = sql`select * from ${all.from} where ${all.where}`;
+  const first = sql`(${every} order by created_at, id limit ${sample.rows}) as ${name}`;
+  if ((await countRows(sql, reader, { ...matching, from: first }, sample.matches)) >= sample.matches)
     return { matching, upTo };
-  const having = all.clone().select('*');
-  for (const gram of await rarest(sql, reader, index, first, grams)) {
+  const has = (await rarest(sql, reader, index, first, grams)).map((gram) => {
     const keys = gram.map((one) => `${scope[1]} ${one}`);
-    having.whereRaw(`${rowGrams(index)} ${keys.length === 1 ? '@>' : '&&'} cast(? as text[])`, [sql.list(keys)]);
-  }
+    return sql`${raw(rowGrams(index))} ${raw(keys.length === 1 ? '@>' : '&&')} cast(${keys} as text[])`;
+  });
   // `offset 0` keeps Postgres from reading the list in its order and looking for matches one by one.
-  const found = sql.knex.raw(`(? offset 0) as ${table}`, [having]);
-  return { matching: matching.clone().from(found), upTo };
+  return { matching: { ...matching, from: sql`(${every} and ${joined(has, ' and ')} offset 0) as ${name}` }, upTo };
 }
 
 /** The grams that the fewest rows of a sample have. The index reads the entries of each gram, so common ones cost more than they exclude. */
-async function rarest(sql: Sql, reader: Reader, { texts }: SearchIndex, first: Rows, grams: readonly Gram[]) {
-  const { knex } = sql;
+async function rarest(sql: Sql, reader: Reader, { texts }: SearchIndex, first: SqlPart, grams: readonly Gram[]) {
   const some = grams.slice(0, sample.grams);
-  const text = `lower((${texts.map((name) => `coalesce(${name}, '')`).join(' || chr(10) || ')}) collate "C")`;
+  const text = raw(`lower((${texts.map((name) => `coalesce(${name}, '')`).join(' || chr(10) || ')}) collate "C")`);
   const counts = some.map((gram, at) => {
-    const has = gram.map(() => 'strpos(given, ?) > 0').join(' or ');
-    return knex.raw(`count(*) filter (where ${has}) as ??`, [...gram, `n${at}`]);
+    const has = raw(gram.map(() => 'strpos(given, ?) > 0').join(' or '), gram);
+    return sql`count(*) filter (where ${has}) as ${raw(`n${at}`)}`;
   });
-  const given = knex(first)
-    .select(knex.raw(`${text} as given`))
-    .as('sampled');
-  const row = await reader.one(sql.compile(knex(given).select(counts)));
+  const row = await reader.one(
+    sql`select ${joined(counts, ', ')} from (select ${text} as given from ${first}) as sampled`,
+  );
   const countOf = (gram: Gram) => Number(row?.[`n${some.indexOf(gram)}`] ?? 0);
   return some.toSorted((one, other) => countOf(one) - countOf(other)).slice(0, sample.used);
 }
 
 /** Counts rows up to a limit, or all with the limit 0. */
-export async function countRows(sql: Sql, reader: Reader, rows: Rows, upTo: number): Promise<number> {
-  const { knex } = sql;
-  const counted =
+export async function countRows(sql: Sql, reader: Reader, { from, where }: ListRows, upTo: number): Promise<number> {
+  const row = await reader.one(
     upTo === 0
-      ? rows.clone().count({ total: '*' })
-      : knex(rows.clone().select(knex.raw('1 as one')).limit(upTo).as('counted')).count({ total: '*' });
-  const row = await reader.one(sql.compile(counted));
+      ? sql`select count(*) as total from ${from} where ${where}`
+      : sql`select count(*) as total from (select 1 as one from ${from} where ${where} limit ${upTo}) as counted`,
+  );
   return Number(row?.total ?? 0);
 }

@@ -5,13 +5,14 @@ import type { Reader } from '#src/platform/db/unit.js';
 import type { ListField } from './fields.js';
 import type { Condition } from './query/condition.js';
 import type { ListQuery } from './query/parse.js';
+import type { ListRows } from './rows.js';
 import { countRows } from './search.js';
 
 /** Lists may have this many times as many rows as a total counts before they refuse queries that no index serves. */
 const timesFew = 20;
 
 interface Listing {
-  readonly rows: ReturnType<Sql['knex']>;
+  readonly rows: ListRows;
   readonly fields: Readonly<Record<string, ListField>>;
   readonly isLarge?: true;
 }

@@ -5,6 +5,7 @@ import type { Measured, ResponseBudget } from '#src/contract/response-budget.js'
 import type { Config } from '#src/platform/config/schema.js';
 import type { Sql, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
+import { raw, type SqlPart } from '#src/platform/db/template.js';
 import type { Database, Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -15,14 +16,15 @@ import type { Fragment } from './query/fragment.js';
 import { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 import type { ListQuery } from './query/parse.js';
 import type { SearchIndex } from './query/search-grams.js';
+import { type ListRows, narrowed } from './rows.js';
 import { countRows, type Searched, searched } from './search.js';
 import { requireNearOffset, requireServed } from './served.js';
 
 /** A list of rows of the service's own tables. */
 interface Listing {
   /** Every row of the list before any query, such as the users of a project. */
-  readonly rows: ReturnType<Sql['knex']>;
-  readonly select: ReturnType<Sql['knex']['raw']>;
+  readonly rows: ListRows;
+  readonly select: SqlPart;
   /** The fields for queries, by their names in the API; must include `$id` and `$createdAt`. */
   readonly fields: Readonly<Record<string, ListField>>;
   /** The columns that `search` covers. */
@@ -122,11 +124,10 @@ async function page(
   request: ListQueries,
   maxBytes: number,
 ): Promise<Measured<Found>> {
-  const { compile } = deps;
+  const { sql, compile } = deps;
   const query = parseListQueries(request.queries, listing.fields);
   requireNearOffset(query);
-  const rows = listing.rows.clone();
-  for (const filter of query.conditions.map(compile)) rows.whereRaw(filter.sql, [...filter.values]);
+  const rows = narrowed(sql, listing.rows, query.conditions.map(compile));
   await requireServed(deps, reader, listing, query);
   const found = await searched(deps, reader, { ...listing, rows }, request.search ?? '');
   return printed(deps, reader, listing, query, request, found, maxBytes);
@@ -147,7 +148,7 @@ async function printed(
     const bytes = await measure(sql, reader, listing, selected);
     if (bytes > maxBytes) return { bytes };
   }
-  const rows = await reader.all(sql.compile(selected));
+  const rows = await reader.all(selected);
   if (query.cursor?.before === true) rows.reverse();
   const total = request.total ? (known ?? (await countRows(sql, reader, matching, upTo ?? totalLimit))) : 0;
   return { bytes: sizeOf(rows), value: { total, rows } };
@@ -157,9 +158,10 @@ async function printed(
 async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: ListQuery<ListField>): Promise<Position> {
   const order = orderOf(sql, listing, query.orders);
   if (query.cursor === null) return { columns: order, at: null };
-  const values = order.map(({ column }, index) => sql.knex.raw(`${column} as ??`, [`c${index}`]));
-  const { column } = fieldOf(listing, '$id');
-  const row = await reader.one(sql.compile(listing.rows.clone().where(column, query.cursor.id).select(values)));
+  const values = raw(order.map(({ column }, index) => `${column} as c${index}`).join(', '));
+  const { from, where } = listing.rows;
+  const isCursor = sql`${raw(fieldOf(listing, '$id').column)} = ${query.cursor.id}`;
+  const row = await reader.one(sql`select ${values} from ${from} where ${where} and ${isCursor}`);
   if (row === undefined) throw new Failure('general_cursor_not_found');
   return { columns: order, at: order.map((_, index) => row[`c${index}`] ?? null) };
 }
@@ -188,39 +190,28 @@ function fieldOf({ fields }: Listing, name: string): ListField {
 }
 
 function selectPage(
-  { dialect, knex }: Sql,
-  listing: Listing,
-  query: ListQuery<ListField>,
-  matching: Listing['rows'],
+  sql: Sql,
+  { searchIndex, select }: Listing,
+  { cursor, limit, offset }: ListQuery<ListField>,
+  matching: ListRows,
   { columns, at }: Position,
-): Listing['rows'] {
-  const before = query.cursor?.before === true;
-  const page = matching.clone();
-  if (at !== null) {
-    const beyond = afterCursor(columns, at, before);
-    page.whereRaw(beyond.sql, [...beyond.values]);
-  }
-  const order = orderBy(columns, dialect, before);
-  page.orderByRaw(order).limit(query.limit).offset(query.offset);
-  const table = listing.searchIndex?.table;
-  if (dialect === 'sqlite' || table === undefined || query.offset === 0) return page.select(listing.select);
+) {
+  const before = cursor?.before === true;
+  const { from, where } = at === null ? matching : narrowed(sql, matching, [afterCursor(columns, at, before)]);
+  const order = raw(orderBy(columns, sql.dialect, before));
+  const rows = sql`
+    from ${from} where ${where} order by ${order} limit ${limit} ${offset > 0 && sql`offset ${offset}`}`;
+  if (sql.dialect === 'sqlite' || searchIndex === undefined || offset === 0) return sql`select ${select} ${rows}`;
   // Postgres would also print the rows that it skips.
-  return knex(page.select(`${table}.*`).as(table))
-    .orderByRaw(order)
-    .select(listing.select);
+  const table = raw(searchIndex.table);
+  return sql`select ${select} from (select ${table}.* ${rows}) as ${table} order by ${order}`;
 }
 
 /** Size of a page in bytes. */
-async function measure(
-  { knex, compile }: Sql,
-  reader: Reader,
-  { columns: names = ['packed'] }: Listing,
-  page: Listing['rows'],
-): Promise<number> {
+async function measure(sql: Sql, reader: Reader, { columns = ['packed'] }: Listing, page: SqlPart): Promise<number> {
   // Quoted as identifiers: an unquoted `user` is the current user in Postgres.
-  const lengths = names.map(() => 'coalesce(octet_length(??), 0)').join(' + ');
-  const bytes = knex.raw(`sum(${lengths}) as bytes`, [...names]);
-  const row = await reader.one(compile(knex(page.clone().as('page')).select(bytes)));
+  const lengths = raw(columns.map((name) => `coalesce(octet_length("${name}"), 0)`).join(' + '));
+  const row = await reader.one(sql`select sum(${lengths}) as bytes from (${page}) as page`);
   return Number(row?.bytes ?? 0);
 }
 

@@ -38,7 +38,7 @@ export function createBucketsFeature(runtime: Pick<Runtime, 'config' | 'db' | 's
         );
       },
       list: async ({ project, query, request }) => {
-        const listing = { rows: store.rows(project.id), select: store.columns(), fields, search: ['name', 'id'] };
+        const listing = { rows: store.rows(project.id), select: bucketTable.row, fields, search: ['name', 'id'] };
         const { total, rows } = await lists.read(db, listing, listRequestOf({ query, request }));
         return { total, buckets: rows.map((row) => toBucket(bucketTable.decode(row))) };
       },

@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, integer, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 
 /** Buckets: containers of files. */
 export const buckets = table('buckets', {
@@ -31,49 +32,34 @@ export const fileUsage = table('file_usage', { projectId: text, bytes: bigint })
 
 /** SQL over buckets and the bytes in them. */
 export function createBucketStore(sql: Sql) {
-  const { knex } = sql;
-  const ofProject = (projectId: string) => knex(buckets.name).where({ project_id: projectId }).whereNull('deleted_at');
   return {
-    find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(buckets.name).where({ project_id: p.projectId, id: p.id }).whereNull('deleted_at').select(buckets.select(sql)),
-    ),
-    rows: ofProject,
-    columns: () => buckets.select(sql),
-    count: (projectId: string): Query => sql.compile(ofProject(projectId).count({ count: '*' })),
-    insert: (row: Bucket): Query =>
-      sql.compile(knex(buckets.name).insert(buckets.encode(row)).onConflict().ignore().returning('key')),
+    find: ({ projectId, id }: { readonly projectId: string; readonly id: string }) => sql`
+      select ${buckets.row} from buckets where project_id = ${projectId} and id = ${id} and deleted_at is null`,
+    rows: (projectId: string) => ({
+      from: raw('buckets'),
+      where: sql`project_id = ${projectId} and deleted_at is null`,
+    }),
+    count: (projectId: string) =>
+      sql`select count(*) as count from buckets where project_id = ${projectId} and deleted_at is null`,
+    insert: (row: Bucket) => sql`${buckets.insert(row)} on conflict do nothing returning key`,
     /** Returns no row if the bucket is gone. */
-    update: (key: string, change: Partial<Bucket>): Query =>
-      sql.compile(
-        knex(buckets.name)
-          .where({ key })
-          .whereNull('deleted_at')
-          .update(buckets.encodeSome(change))
-          .returning(['total_size', 'files']),
-      ),
+    update: (key: string, change: Partial<Bucket>) => sql`
+      update buckets set ${buckets.set(change)} where key = ${key} and deleted_at is null returning total_size, files`,
     /** Adds to the counts of files and bytes. Changes no row if the bucket is gone. */
-    add: (key: string, files: number, bytes: number): Query =>
-      sql.text(
-        'update buckets set files = files + ?, total_size = total_size + ? where key = ? and deleted_at is null',
-        [files, bytes, key],
-      ),
+    add: (key: string, files: number, bytes: number) => sql`
+      update buckets set files = files + ${files}, total_size = total_size + ${bytes}
+      where key = ${key} and deleted_at is null`,
     /** Deleted buckets whose files have not been removed yet. */
-    deleted: (limit: number): Query =>
-      sql.compile(knex(buckets.name).whereNotNull('deleted_at').limit(limit).select('key', 'project_id')),
-    ofProject: (projectId: string): Query =>
-      sql.compile(knex(buckets.name).where({ project_id: projectId }).select('key')),
-    remove: (key: string): Query => sql.compile(knex(buckets.name).where({ key }).delete()),
+    deleted: (limit: number) => sql`select key, project_id from buckets where deleted_at is not null limit ${limit}`,
+    ofProject: (projectId: string) => sql`select key from buckets where project_id = ${projectId}`,
+    remove: (key: string) => sql`delete from buckets where key = ${key}`,
     /** Locks the usage of a project until the end of the unit, so that concurrent units count one after the other. */
-    holdUsage: (projectId: string): Query =>
-      sql.text(
-        `insert into file_usage (project_id, bytes) values (?, 0)
-          on conflict (project_id) do update set bytes = file_usage.bytes returning bytes`,
-        [projectId],
-      ),
-    usage: (projectId: string): Query =>
-      sql.compile(knex(fileUsage.name).where({ project_id: projectId }).select(fileUsage.select(sql))),
-    addUsage: (projectId: string, bytes: number): Query =>
-      sql.text('update file_usage set bytes = bytes + ? where project_id = ?', [bytes, projectId]),
+    holdUsage: (projectId: string) => sql`
+      insert into file_usage (project_id, bytes) values (${projectId}, 0)
+      on conflict (project_id) do update set bytes = file_usage.bytes returning bytes`,
+    usage: (projectId: string) => sql`select ${fileUsage.row} from file_usage where project_id = ${projectId}`,
+    addUsage: (projectId: string, bytes: number) =>
+      sql`update file_usage set bytes = bytes + ${bytes} where project_id = ${projectId}`,
   };
 }
 

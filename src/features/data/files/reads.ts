@@ -86,7 +86,7 @@ function list(deps: Deps, where: BucketContext, request: ListRequest & ListQueri
     const rows = statements.rows(bucket.key, visibleRoles(where, bucket));
     const search = ['id', 'name'];
     const searchIndex = { table: 'files', scope: ['bucket_key', bucket.key], texts: search } as const;
-    const listing = { rows, select: statements.columns(), fields, search, searchIndex, isLarge: true } as const;
+    const listing = { rows, select: files.row, fields, search, searchIndex, isLarge: true } as const;
     const look = await lists.page(snapshot, listing, request, maxBytes);
     return mapMeasured(look, ({ total, rows: found }) => ({
       bucket,

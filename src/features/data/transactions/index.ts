@@ -68,7 +68,7 @@ export function createTransactionsFeature(
         list: async (call) => {
           const listing = {
             rows: store.rows(call.project.id, transactionOwnerOf(call)),
-            select: store.columns(),
+            select: transactionTable.row,
             fields,
           };
           const { total, rows } = await lists.read(db, listing, listRequestOf(call));

@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, instant, integer, nullable, table, text, word } from '#src/platform/db/table.js';
+import { forNoKeyUpdate, raw } from '#src/platform/db/template.js';
 
 /** States of a transaction. */
 export const statuses = ['pending', 'committed', 'rolled_back', 'failed'] as const;
@@ -35,53 +36,32 @@ export type StagedOperation = ReturnType<typeof stagedOperations.decode>;
 
 /** SQL over transactions and their staged operations. */
 export function createTransactionStore(sql: Sql) {
-  const { knex } = sql;
-  const { name } = transactions;
-  const ofOwner = (projectId: string, owner: string) => knex(name).where({ project_id: projectId, owner });
-  const open = (projectId: string, now: Instant) =>
-    knex(name).where({ project_id: projectId, status: 'pending' }).where('expires_at', '>=', now);
+  const isOwned = (projectId: string, owner: string) => sql`project_id = ${projectId} and owner = ${owner}`;
   return {
-    rows: ofOwner,
-    columns: () => transactions.select(sql),
-    find: (projectId: string, owner: string, id: string): Query =>
-      sql.compile(ofOwner(projectId, owner).where({ id }).select(transactions.select(sql))),
+    rows: (projectId: string, owner: string) => ({ from: raw('transactions'), where: isOwned(projectId, owner) }),
+    find: (projectId: string, owner: string, id: string) =>
+      sql`select ${transactions.row} from transactions where ${isOwned(projectId, owner)} and id = ${id}`,
     /** Open transactions of the project and of the owner, and bytes of all of them. */
-    usage: (projectId: string, owner: string, now: Instant): Query =>
-      sql.compile(
-        open(projectId, now).select(
-          knex.raw('count(*) as count'),
-          knex.raw('coalesce(sum(bytes), 0) as bytes'),
-          knex.raw('coalesce(sum(case when owner = ? then 1 else 0 end), 0) as own', [owner]),
-        ),
-      ),
+    usage: (projectId: string, owner: string, now: Instant) => sql`
+      select count(*) as count, coalesce(sum(bytes), 0) as bytes,
+        coalesce(sum(case when owner = ${owner} then 1 else 0 end), 0) as own
+      from transactions where project_id = ${projectId} and status = 'pending' and expires_at >= ${now}`,
     /** Locks the project until the end of the unit, so that concurrent units count one after the other. */
-    hold: (projectId: string): Query =>
-      sql.compile(knex('projects').where({ id: projectId }).select('id').forNoKeyUpdate()),
-    insert: (row: Transaction): Query => sql.compile(knex(name).insert(transactions.encode(row))),
+    hold: (projectId: string) => sql`select id from projects where id = ${projectId}${forNoKeyUpdate}`,
+    insert: (row: Transaction) => sql`${transactions.insert(row)}`,
     /** Updates a transaction if it is open and still has this number of operations. Returns its id if it was updated. */
-    advance: ({ id, operations }: Transaction, change: Partial<Transaction>): Query =>
-      sql.compile(
-        knex(name).where({ id, status: 'pending', operations }).update(transactions.encodeSome(change)).returning('id'),
-      ),
-    remove: (id: string): Query => sql.compile(knex(name).where({ id }).delete()),
+    advance: ({ id, operations }: Transaction, change: Partial<Transaction>) => sql`
+      update transactions set ${transactions.set(change)}
+      where id = ${id} and status = 'pending' and operations = ${operations} returning id`,
+    remove: (id: string) => sql`delete from transactions where id = ${id}`,
     ...operationStatements(sql),
-    ofOwner: (projectId: string, owner: string): Query => sql.compile(ofOwner(projectId, owner).delete()),
-    ofProject: (projectId: string, limit: number): Query =>
-      sql.compile(
-        knex(name)
-          .whereIn('id', knex(name).where({ project_id: projectId }).limit(limit).select('id'))
-          .delete(),
-      ),
+    ofOwner: (projectId: string, owner: string) => sql`delete from transactions where ${isOwned(projectId, owner)}`,
+    ofProject: (projectId: string, limit: number) => sql`
+      delete from transactions where id in (select id from transactions where project_id = ${projectId} limit ${limit})`,
     /** Deletes transactions that expired before this time. */
-    prune: (expiredBefore: Instant, limit: number): Query =>
-      sql.compile(
-        knex(name)
-          .whereIn(
-            'id',
-            knex(name).where('expires_at', '<', expiredBefore).orderBy('expires_at').limit(limit).select('id'),
-          )
-          .delete(),
-      ),
+    prune: (expiredBefore: Instant, limit: number) => sql`
+      delete from transactions where id in (
+        select id from transactions where expires_at < ${expiredBefore} order by expires_at limit ${limit})`,
   };
 }
 
@@ -89,18 +69,11 @@ export function createTransactionStore(sql: Sql) {
 export type TransactionStore = ReturnType<typeof createTransactionStore>;
 
 function operationStatements(sql: Sql) {
-  const { knex } = sql;
   return {
-    operations: (id: string): Query =>
-      sql.compile(
-        knex(stagedOperations.name)
-          .where({ transaction_id: id })
-          .orderBy('position')
-          .select(stagedOperations.select(sql)),
-      ),
-    stage: (rows: readonly StagedOperation[]): Query =>
-      sql.compile(knex(stagedOperations.name).insert(rows.map((row) => stagedOperations.encode(row)))),
+    operations: (id: string) => sql`
+      select ${stagedOperations.row} from transaction_operations where transaction_id = ${id} order by position`,
+    stage: (rows: readonly StagedOperation[]) => sql`${stagedOperations.insert(rows)}`,
     /** Deletes the staged operations of a transaction. */
-    clear: (id: string): Query => sql.compile(knex(stagedOperations.name).where({ transaction_id: id }).delete()),
+    clear: (id: string) => sql`delete from transaction_operations where transaction_id = ${id}`,
   };
 }

@@ -104,7 +104,7 @@ export function createWebhooks(runtime: Omit<Deps, 'lists' | keyof Stores>, stor
 }
 
 async function list({ db, store, lists }: Deps, projectId: string, request: ListRequest) {
-  const listing = { rows: store.rows(projectId), select: store.columns(), fields };
+  const listing = { rows: store.rows(projectId), select: webhooks.row, fields };
   const { total, rows } = await lists.read(db, listing, request);
   return { total, webhooks: rows.map((row) => webhooks.decode(row)) };
 }

@@ -91,7 +91,7 @@ function list({ db, lists, store }: Deps, project: Project, request: ListRequest
   return readList(db, request, async (snapshot, maxBytes) => {
     const rows = store.rows(project.id, userId);
     const search = ['id', 'provider', 'provider_uid', 'provider_email'];
-    const listing = { rows, select: store.columns(), fields: identityFields, search };
+    const listing = { rows, select: identities.row, fields: identityFields, search };
     const page = await lists.page(snapshot, listing, request, maxBytes);
     return mapMeasured(page, ({ total, rows: found }) => ({
       total,

@@ -2,6 +2,7 @@ import { soughtAddress } from '#src/contract/email-address.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 
 /** Users' accounts at identity providers. OAuth tokens are sealed. */
@@ -44,9 +45,10 @@ export const identityFields = {
 export function createIdentityStore(sql: Sql) {
   const { row: columns } = identities;
   return {
-    rows: (projectId: string, userId: string | undefined) =>
-      sql.knex(identities.name).where({ project_id: projectId, ...(userId === undefined ? {} : { user_id: userId }) }),
-    columns: () => identities.select(sql),
+    rows: (projectId: string, userId: string | undefined) => ({
+      from: raw('identities'),
+      where: sql`project_id = ${projectId} ${userId !== undefined && sql`and user_id = ${userId}`}`,
+    }),
     find: (projectId: string, id: string) =>
       sql`select ${columns} from identities where project_id = ${projectId} and id = ${id}`,
     findByUid: (projectId: string, provider: string, providerUid: string) => sql`

@@ -68,7 +68,7 @@ export interface Users extends Passwords {
   remove(unit: Unit, projectId: string, id: string): Promise<void>;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'sql' | 'random'> {
+interface Deps extends Pick<Runtime, 'db' | 'random'> {
   readonly lists: Lists;
   readonly takenIds: TakenIds;
   readonly store: UserStore;
@@ -81,7 +81,7 @@ export function createUsers(
 ): Users {
   const { db, sql, random } = runtime;
   const store = createUserStore(sql);
-  const deps: Deps = { db, sql, random, lists, takenIds, store };
+  const deps: Deps = { db, random, lists, takenIds, store };
   return {
     ...createPasswords(runtime, store),
     ...bind(deps, { find, get, getByIdOrEmail, list, isIdTaken, requireFreeId }),
@@ -125,14 +125,13 @@ async function getByIdOrEmail(deps: Deps, projectId: string, idOrEmail: string):
   return user;
 }
 
-function list({ db, sql, lists, store }: Deps, projectId: string, request: ListRequest) {
+function list({ db, lists, store }: Deps, projectId: string, request: ListRequest) {
   return readList(db, request, async (snapshot, maxBytes) => {
-    const rows = store.ofProject(projectId);
     const search = ['id', 'name', 'email', 'phone'];
     const searchIndex = { table: 'users', scope: ['project_id', projectId], texts: search } as const;
     const listing = {
-      rows,
-      select: userTable.select(sql),
+      rows: store.rows(projectId),
+      select: userTable.row,
       fields: userFields,
       search,
       searchIndex,

@@ -96,7 +96,7 @@ export function createUserStore(sql: Sql) {
     /** Returns a row if another user has the address or the phone number. */
     otherWith: (contact: Contact, projectId: string, id: string, value: string) =>
       sql`select id from users where project_id = ${projectId} and ${raw(contact)} = ${value} and not id = ${id}`,
-    ofProject: (projectId: string) => sql.knex(userTable.name).where({ project_id: projectId }),
+    rows: (projectId: string) => ({ from: raw('users'), where: sql`project_id = ${projectId}` }),
     ...bind(sql, { someHashes }),
   };
 }

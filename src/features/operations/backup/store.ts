@@ -1,5 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Backups that were made or verified by this installation. */
@@ -21,29 +21,17 @@ export type BackupStore = ReturnType<typeof createBackupStore>;
 
 /** Creates the SQL over the backups. */
 export function createBackupStore(sql: Sql) {
-  const { knex } = sql;
-  const all = () => knex(backups.name).select(backups.select(sql));
   return {
-    list: (): Query => sql.compile(all()),
-    last: (): Query => sql.compile(all().where('is_own', 1).orderBy('created_at', 'desc').limit(1)),
+    list: () => sql`select ${backups.row} from backups`,
+    last: () => sql`select ${backups.row} from backups where is_own = 1 order by created_at desc limit 1`,
     /** Adds a backup; another one of the same name is gone. */
-    add: (row: BackupRow): Query =>
-      sql.compile(knex(backups.name).insert(backups.encode(row)).onConflict(['file']).merge()),
+    add: (row: BackupRow) => sql`${backups.insert(row)} on conflict (file) do update set ${backups.overwrite}`,
     /** Stores that an archive was verified. One with another size than that of this installation was not made by it. */
-    verified: (row: BackupRow & { readonly verifiedAt: Instant }): Query =>
-      sql.compile(
-        knex(backups.name)
-          .insert(backups.encode({ ...row, isOwn: false }))
-          .onConflict(['file'])
-          .merge({
-            verified_at: row.verifiedAt,
-            created_at: row.createdAt,
-            bytes: row.bytes,
-            is_own: knex.raw('case when backups.bytes = excluded.bytes then backups.is_own else 0 end'),
-          }),
-      ),
-    remove: (file: string): Query => sql.compile(knex(backups.name).where({ file }).delete()),
+    verified: ({ isOwn: _, ...row }: BackupRow & { readonly verifiedAt: Instant }) => sql`
+      ${backups.insert({ ...row, isOwn: false })} on conflict (file) do update set ${backups.set(row)},
+        is_own = case when backups.bytes = excluded.bytes then backups.is_own else 0 end`,
+    remove: (file: string) => sql`delete from backups where file = ${file}`,
     /** After a restore the archives may belong to another installation. */
-    disown: (): Query => sql.compile(knex(backups.name).update({ is_own: 0 })),
+    disown: () => sql`update backups set is_own = 0`,
   };
 }

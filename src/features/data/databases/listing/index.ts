@@ -82,7 +82,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
     service.getCollection(db, { projectId: project.id, databaseId, collectionId });
   return {
     databases: async (project, request) => {
-      const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
+      const listing = { rows: store.rows(project.id), select: databases.row, fields: common, search };
       const { total, rows } = await lists.read(db, listing, request);
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
@@ -90,7 +90,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
       readList(db, request, async (snapshot, maxBytes) => {
         await service.getDatabase(snapshot, project.id, databaseId);
         const rows = store.collectionRows(project.id, databaseId);
-        const listing = { rows, select: store.collectionColumns(), fields: collectionFields, search };
+        const listing = { rows, select: collections.row, fields: collectionFields, search };
         const look = await lists.page(snapshot, listing, request, maxBytes);
         return mapMeasured(look, ({ total, rows }) => ({
           total,

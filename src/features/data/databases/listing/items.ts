@@ -1,6 +1,13 @@
 import type { Sql } from '#src/platform/db/query.js';
+import { raw } from '#src/platform/db/template.js';
 import type { Reader } from '#src/platform/db/unit.js';
-import { boundValue, type ListField, type ListQueries, type Lists } from '#src/platform/list-query/index.js';
+import {
+  boundValue,
+  type ListField,
+  type ListQueries,
+  type ListRows,
+  type Lists,
+} from '#src/platform/list-query/index.js';
 
 /** Column with the position of an item in the rows of `itemRows`. */
 const itemPosition = 'items.position';
@@ -19,11 +26,7 @@ function itemFields(fields: ItemFields): Readonly<Record<string, ListField>> {
  * Makes rows of values that have no table of their own, such as the attributes of a collection. Queries on them use the same language as
  * other lists and give the same results. The values are sent as one bound JSON parameter.
  */
-function itemRows(
-  { words, knex }: Pick<Sql, 'words' | 'knex'>,
-  fields: ItemFields,
-  items: readonly Readonly<Record<string, unknown>>[],
-) {
+function itemRows({ words }: Sql, fields: ItemFields, items: readonly Readonly<Record<string, unknown>>[]): ListRows {
   const names = Object.keys(fields);
   const json = JSON.stringify(
     items.map((item, position) => ({
@@ -33,7 +36,8 @@ function itemRows(
   );
   const kindOf = (name: string) => (['integer', 'boolean'].includes(fields[name]?.type ?? '') ? 'integer' : 'text');
   const columns = names.map((name, at) => ({ name: `c${at}`, kind: kindOf(name) }) as const);
-  return knex(knex.raw(words.recordsInJson('items', [{ name: 'position', kind: 'integer' }, ...columns]), [json]));
+  const from = words.recordsInJson('items', [{ name: 'position', kind: 'integer' }, ...columns]);
+  return { from: raw(from, [json]), where: raw('true') };
 }
 
 /** Values to list. */
@@ -54,7 +58,7 @@ export async function pageOfItems<T>(
   const values = items.map((item) => ({ ...valuesOf(item) }));
   const listing = {
     rows: itemRows(sql, fields, values),
-    select: sql.knex.raw(itemPosition),
+    select: raw(itemPosition),
     fields: itemFields(fields),
     sequence: { column: itemPosition, type: 'integer' },
   } as const;

@@ -46,7 +46,7 @@ export function createFileTokensPart(
         const request = listRequestOf(call);
         return readList(db, request, async (snapshot, maxBytes) => {
           const { bucket, file } = await shareable(snapshot, { ...where(call), bucketId }, fileId);
-          const listing = { rows: store.rows(bucket.key, file.id), select: store.columns(), fields };
+          const listing = { rows: store.rows(bucket.key, file.id), select: fileTokens.row, fields };
           const look = await lists.page(snapshot, listing, request, maxBytes);
           return mapMeasured(look, ({ total, rows }) => ({
             total,

@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 
 /** File tokens. Their secrets are derived from the id and a key, not stored. */
 export const fileTokens = table('file_tokens', {
@@ -21,28 +22,22 @@ export type FileTokenRow = ReturnType<typeof fileTokens.decode>;
 
 /** SQL over file tokens. */
 export function createTokenStore(sql: Sql) {
-  const { knex } = sql;
-  const one = (projectId: string, id: string) => knex(fileTokens.name).where({ project_id: projectId, id });
+  const isOfFile = (bucketKey: string, fileId: string) => sql`bucket_key = ${bucketKey} and file_id = ${fileId}`;
   return {
-    find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(fileTokens.name).where({ project_id: p.projectId, id: p.id }).select(fileTokens.select(sql)),
-    ),
-    rows: (bucketKey: string, fileId: string) =>
-      knex(fileTokens.name).where({ bucket_key: bucketKey, file_id: fileId }),
-    columns: () => fileTokens.select(sql),
-    count: (bucketKey: string, fileId: string): Query =>
-      sql.compile(knex(fileTokens.name).where({ bucket_key: bucketKey, file_id: fileId }).count({ count: '*' })),
-    insert: (row: FileTokenRow): Query => sql.compile(knex(fileTokens.name).insert(fileTokens.encode(row))),
-    expireAt: (projectId: string, id: string, expire: Instant | null): Query =>
-      sql.compile(one(projectId, id).update({ expire })),
+    find: ({ projectId, id }: { readonly projectId: string; readonly id: string }) =>
+      sql`select ${fileTokens.row} from file_tokens where project_id = ${projectId} and id = ${id}`,
+    rows: (bucketKey: string, fileId: string) => ({ from: raw('file_tokens'), where: isOfFile(bucketKey, fileId) }),
+    count: (bucketKey: string, fileId: string) =>
+      sql`select count(*) as count from file_tokens where ${isOfFile(bucketKey, fileId)}`,
+    insert: (row: FileTokenRow) => sql`${fileTokens.insert(row)}`,
+    expireAt: (projectId: string, id: string, expire: Instant | null) =>
+      sql`update file_tokens set expire = ${expire} where project_id = ${projectId} and id = ${id}`,
     /** Updates `accessedAt`, unless it was updated since `before`. */
-    touch: (projectId: string, id: string, now: Instant, before: Instant): Query =>
-      sql.compile(
-        one(projectId, id)
-          .where((either) => either.whereNull('accessed_at').orWhere('accessed_at', '<', before))
-          .update({ accessed_at: now }),
-      ),
-    remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),
+    touch: (projectId: string, id: string, now: Instant, before: Instant) => sql`
+      update file_tokens set accessed_at = ${now}
+      where project_id = ${projectId} and id = ${id} and (accessed_at is null or accessed_at < ${before})`,
+    remove: (projectId: string, id: string) =>
+      sql`delete from file_tokens where project_id = ${projectId} and id = ${id}`,
   };
 }
 

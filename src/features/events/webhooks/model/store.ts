@@ -53,8 +53,7 @@ export function createWebhookStore(sql: Sql) {
     find: (projectId: string, id: string) =>
       sql`select ${columns} from webhooks where project_id = ${projectId} and id = ${id}`,
     count: (projectId: string) => sql`select count(*) as total from webhooks where project_id = ${projectId}`,
-    rows: (projectId: string) => sql.knex(webhooks.name).where({ project_id: projectId }),
-    columns: () => webhooks.select(sql),
+    rows: (projectId: string) => ({ from: raw('webhooks'), where: sql`project_id = ${projectId}` }),
     ofProject: (projectId: string) => sql`select ${columns} from webhooks where project_id = ${projectId}`,
     /** Webhooks of every project. */
     all: () => sql`select ${columns} from webhooks`,

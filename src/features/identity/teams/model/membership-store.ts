@@ -4,7 +4,6 @@ import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db
 import { forUpdate, forUpdateOf, oneOf, raw } from '#src/platform/db/template.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { userTable } from '../../users/index.js';
-import { teams } from './store.js';
 
 /** Identifiers and name given in an invitation. */
 interface InvitedAs {
@@ -112,26 +111,22 @@ function allWithoutOwner(sql: Sql, limit: number): Query {
     having max(case when ${isOwned} then 1 else 0 end) = 0 order by project_id, team_id limit ${limit}`;
 }
 
-/** Memberships of a team or a user, joined with users and teams. */
-function rows(sql: Sql, projectId: string, of: { readonly teamId: string } | { readonly userId: string }) {
-  const wanted = 'teamId' in of ? { 'memberships.team_id': of.teamId } : { 'memberships.user_id': of.userId };
-  return named(sql, projectId).where(wanted);
-}
+const membership = memberships.rowAs('membership');
+const user = userTable.rowAs('user');
 
-function named({ knex }: Sql, projectId: string) {
-  return knex(memberships.name)
-    .join(userTable.name, (on) =>
-      on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
-    )
-    .join(teams.name, (on) =>
-      on.on('teams.project_id', 'memberships.project_id').andOn('teams.id', 'memberships.team_id'),
-    )
-    .where('memberships.project_id', projectId);
-}
+/** Memberships with their users and teams. */
+const named = (sql: Sql) => sql`
+  memberships join users on users.project_id = memberships.project_id and users.id = memberships.user_id
+  join teams on teams.project_id = memberships.project_id and teams.id = memberships.team_id`;
 
 function columns(sql: Sql) {
-  const selected = [memberships.select(sql, 'membership'), userTable.select(sql, 'user')];
-  return sql.knex.raw('?, ?, teams.name as team_name', selected);
+  return sql`${membership}, ${user}, teams.name as team_name`;
+}
+
+/** Memberships of a team or a user, joined with users and teams. */
+function rows(sql: Sql, projectId: string, of: { readonly teamId: string } | { readonly userId: string }) {
+  const isOf = 'teamId' in of ? sql`memberships.team_id = ${of.teamId}` : sql`memberships.user_id = ${of.userId}`;
+  return { from: named(sql), where: sql`memberships.project_id = ${projectId} and ${isOf}` };
 }
 
 /** Locks the members of a team, in the order of their ids, until the unit ends. */
@@ -141,9 +136,6 @@ function lockMembers(sql: Sql, projectId: string, teamId: string): Query {
       (select user_id from memberships where project_id = ${projectId} and team_id = ${teamId} and confirm = 1)
     order by id${forUpdate}`;
 }
-
-const membership = memberships.rowAs('membership');
-const user = userTable.rowAs('user');
 
 /**
  * All memberships and invitations of a user, or the open invitations to some recipients, joined with users and teams; locked until the unit
@@ -155,10 +147,7 @@ function lockAll(sql: Sql, projectId: string, of: EndingOf): Query {
       ? sql`memberships.user_id = ${of.userId}`
       : sql`memberships.confirm = 0 and memberships.recipient ${oneOf(of.recipients)}`;
   return sql`
-    select ${membership}, ${user}, teams.name as team_name from memberships
-    join users on users.project_id = memberships.project_id and users.id = memberships.user_id
-    join teams on teams.project_id = memberships.project_id and teams.id = memberships.team_id
-    where memberships.project_id = ${projectId} and ${isEnding}
+    select ${columns(sql)} from ${named(sql)} where memberships.project_id = ${projectId} and ${isEnding}
     order by memberships.id${forUpdateOf('memberships')}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '#src/platform/db/query.js';
 import { instant, jsonText, table, text } from '#src/platform/db/table.js';
-import { forUpdate, raw } from '#src/platform/db/template.js';
+import { forUpdate, oneOf, raw } from '#src/platform/db/template.js';
 
 /** Teams of users. */
 export const teams = table('teams', {
@@ -26,7 +26,6 @@ type TeamKey = Readonly<Record<'projectId' | 'id', string>>;
 
 /** SQL over teams. */
 export function createTeamStore(sql: Sql) {
-  const { knex } = sql;
   return {
     find: ({ projectId, id }: TeamKey) => sql`
       select ${teams.row}, ${raw(memberCount)} as total from teams where project_id = ${projectId} and id = ${id}`,
@@ -39,11 +38,11 @@ export function createTeamStore(sql: Sql) {
       sql`update teams set ${teams.set(change)} where project_id = ${projectId} and id = ${id}`,
     remove: ({ projectId, id }: Team) => sql`delete from teams where project_id = ${projectId} and id = ${id}`,
     /** The teams of a project, limited to `ids` unless null. */
-    rows: (projectId: string, ids: readonly string[] | null) => {
-      const all = knex(teams.name).where('teams.project_id', projectId);
-      return ids === null ? all : all.where(sql.isOneOf('teams.id', sql.list(ids)));
-    },
-    columns: () => knex.raw('?, ?', [teams.select(sql), knex.raw(`${memberCount} as total`)]),
+    rows: (projectId: string, ids: readonly string[] | null) => ({
+      from: raw('teams'),
+      where: sql`teams.project_id = ${projectId} ${ids !== null && sql`and teams.id ${oneOf(ids)}`}`,
+    }),
+    columns: () => sql`${teams.row}, ${raw(memberCount)} as total`,
   };
 }
 

@@ -4,6 +4,7 @@ import { userLimits } from '#src/contract/limits.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord, UserTarget } from '#src/contract/user.js';
+import { raw } from '#src/platform/db/template.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
@@ -37,7 +38,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
   return implement(targetsApi, {
     list: async ({ project, params, query, request }) => {
       const { id } = await users.get(db, project.id, params.userId);
-      const listing = { rows: store.ofUser(project.id, id), select: store.packed(), fields: targetFields };
+      const listing = { rows: store.rows(project.id, id), select: raw('packed'), fields: targetFields };
       const listRequest = listRequestOf({ query, request });
       const page = await lists.read(db, listing, listRequest);
       return { total: page.total, targets: page.rows.map((row) => toTarget(id, JSON.parse(String(row.packed)))) };

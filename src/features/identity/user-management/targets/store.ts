@@ -1,7 +1,7 @@
 import { soughtAddress } from '#src/contract/email-address.js';
 import type { Sql } from '#src/platform/db/query.js';
+import { raw } from '#src/platform/db/template.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
-import { userTable } from '../../users/index.js';
 
 /** Attributes that list queries of targets may use. */
 export const targetFields = {
@@ -24,17 +24,19 @@ const members = {
 } as const;
 
 /** SQL over the targets of a user, which are a JSON array in the user's row. */
-export function createTargetStore({ words, knex }: Pick<Sql, 'words' | 'knex'>) {
-  const columns = Object.entries(members).map(([column, name]) => `target.value ->> '${name}' as ${column}`);
+export function createTargetStore(sql: Sql) {
+  const columns = raw(
+    Object.entries(members)
+      .map(([column, name]) => `target.value ->> '${name}' as ${column}`)
+      .join(', '),
+  );
+  const each = raw(sql.words.eachInJson('target', 'users.targets'));
   return {
-    packed: () => knex.raw('packed'),
-    ofUser: (projectId: string, userId: string) =>
-      knex(
-        knex(userTable.name)
-          .joinRaw(`cross join ${words.eachInJson('target', 'users.targets')}`)
-          .where({ 'users.project_id': projectId, 'users.id': userId })
-          .select(knex.raw([...columns, 'users.id as user_id', 'cast(target.value as text) as packed'].join(', ')))
-          .as('targets'),
-      ),
+    rows: (projectId: string, userId: string) => ({
+      from: sql`
+        (select ${columns}, users.id as user_id, cast(target.value as text) as packed from users cross join ${each}
+        where users.project_id = ${projectId} and users.id = ${userId}) as targets`,
+      where: raw('true'),
+    }),
   };
 }
