@@ -1,28 +1,22 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from './query.js';
+import { raw, type SqlTag } from './template.js';
 
 const prefix = 'backup_hold';
 const nameOf = (id: string) => `${prefix}:${id}`;
+const isHold = raw('name like ?', [`${prefix}%`]);
 
 /**
  * SQL of the holds of running backups: until the last one ends, no job removes the bytes of deleted files, which a backup may still have to
  * read.
  */
 export const backupHold = {
-  set: (sql: Pick<Sql, 'text'>, id: string, until: Instant): Query =>
-    sql.text(
-      'insert into installation (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
-      [nameOf(id), until],
-    ),
+  set: (sql: SqlTag, id: string, until: Instant) => sql`
+    insert into installation (name, value) values (${nameOf(id)}, ${until})
+    on conflict (name) do update set value = excluded.value`,
   /** Ends the hold of a backup, and removes those of killed ones. */
-  clear: (sql: Pick<Sql, 'text'>, id: string, now: Instant): Query =>
-    sql.text('delete from installation where name = ? or (name like ? and value <= ?)', [
-      nameOf(id),
-      `${prefix}%`,
-      now,
-    ]),
-  clearAll: (sql: Pick<Sql, 'text'>): Query => sql.text('delete from installation where name like ?', [`${prefix}%`]),
+  clear: (sql: SqlTag, id: string, now: Instant) =>
+    sql`delete from installation where name = ${nameOf(id)} or (${isHold} and value <= ${now})`,
+  clearAll: (sql: SqlTag) => sql`delete from installation where ${isHold}`,
   /** A row if a backup is running. */
-  find: (sql: Pick<Sql, 'text'>, now: Instant): Query =>
-    sql.text('select value from installation where name like ? and value > ?', [`${prefix}%`, now]),
+  find: (sql: SqlTag, now: Instant) => sql`select value from installation where ${isHold} and value > ${now}`,
 };

@@ -1,5 +1,6 @@
 import { DatabaseError } from './database-error.js';
 import type { Query, Sql } from './query.js';
+import { raw } from './template.js';
 import type { Reader, Unit } from './unit.js';
 
 /** A database of a project. Its collections can be related to each other. */
@@ -55,7 +56,7 @@ export function createTableLocks(sql: Sql): TableLocks {
   if (sql.facts.hasOneWriter) return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
   const plain = (text: string): Query => ({ sql: text, values: [] });
   const attempt = async (unit: Unit, locks: readonly Query[], waitMs: number): Promise<boolean> => {
-    const wait = sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]);
+    const wait = sql`select set_config('lock_timeout', ${`${waitMs}ms`}, true)`;
     try {
       await unit.together([plain('savepoint tables'), wait, ...locks]);
     } catch (error) {
@@ -68,11 +69,10 @@ export function createTableLocks(sql: Sql): TableLocks {
   };
   /** True if a vacuum, or another holder of its lock mode, works on one of the tables. Pauses first, so that other requests can proceed. */
   const isVacuumed = async (unit: Unit, tables: readonly string[], waitMs: number): Promise<boolean> => {
-    const pause = sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]);
-    const vacuums = sql.text(
-      "select 1 as one from pg_locks where mode = 'ShareUpdateExclusiveLock' and granted and relation = any(cast(cast(? as text[]) as regclass[])) limit 1",
-      [sql.list(tables)],
-    );
+    const pause = sql`select pg_sleep(cast(${waitMs} as double precision) / 1000)`;
+    const vacuums = sql`
+      select 1 as one from pg_locks where mode = 'ShareUpdateExclusiveLock' and granted
+        and relation = any(cast(cast(${tables} as text[]) as regclass[])) limit 1`;
     const [, found = []] = await unit.together([pause, vacuums]);
     return found.length > 0;
   };
@@ -113,9 +113,9 @@ function ofDatabases(
   databases: readonly DatabaseOfProject[],
   mode: '' | '_shared' = '',
 ): Query {
-  const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
   const names = databases.map(({ projectId, databaseId }) => `${what} ${projectId}/${databaseId}`);
-  return sql.text(`select pg_advisory_xact_lock${mode}(place) from (${places} order by place) as places`, [
-    sql.list(names),
-  ]);
+  return sql`
+    select pg_advisory_xact_lock${raw(mode)}(place) from (
+      select distinct hashtextextended(value, 0) as place from unnest(cast(${names} as text[])) as given(value)
+      order by place) as places`;
 }

@@ -51,15 +51,8 @@ export async function createCollectionTables(connection: Connection, dialect: Di
 /** Records that the new tables have the current layout, and that their fulltext indexes are still to be built, which a job does. */
 export async function markUnbuiltWords(connection: Connection, sql: Sql): Promise<void> {
   for (const collection of await storedCollections(connection, sql.dialect)) {
-    const { layout, tracked, indexes } = collections.encodeSome(withUnbuiltWords(collection));
-    await connection.run(
-      sql.text('update collections set layout = ?, upgraded_to = null, tracked = ?, indexes = ? where number = ?', [
-        layout ?? null,
-        tracked ?? null,
-        indexes ?? null,
-        collection.number,
-      ]),
-    );
+    const change = collections.set({ ...withUnbuiltWords(collection), upgradedTo: null });
+    await connection.run(sql`update collections set ${change} where number = ${collection.number}`);
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { openSnapshot } from '#src/platform/db/open-snapshot.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { dropEverything } from '#src/platform/db/table-removal.js';
+import { raw } from '#src/platform/db/template.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
@@ -131,11 +132,11 @@ async function begin(target: Side, tables: readonly TableShape[], isOver: boolea
   await driver.exclusive(async (to) => {
     if (isOver) await dropEverything(to, driver.dialect);
     await migrator.migrate(to);
-    const mark = [unfinishedCopy, instantOf(clock.now())];
-    await to.run(sql.text('insert into schema_migrations (name, applied_at) values (?, ?)', mark));
+    const now = instantOf(clock.now());
+    await to.run(sql`insert into schema_migrations (name, applied_at) values (${unfinishedCopy}, ${now})`);
     await to.run(statement(`create table ${progressTable} (owner text not null, value text not null)`));
-    const values = [progress.owner, JSON.stringify(progress)];
-    await to.run(sql.text(`insert into ${progressTable} (owner, value) values (?, ?)`, values));
+    const { owner } = progress;
+    await to.run(sql`insert into ${raw(progressTable)} (owner, value) values (${owner}, ${JSON.stringify(progress)})`);
   });
   return progress;
 }
@@ -147,7 +148,7 @@ async function takeOver({ driver, random, sql }: Side, tables: readonly TableSha
     const [row] = await to.all(statement(`select value from ${progressTable}`));
     const progress = JSON.parse(String(row?.value)) as Progress;
     if (progress.tables.join() !== tables.map(({ name }) => name).join()) throw new CopyError('changed');
-    await to.run(sql.text(`update ${progressTable} set owner = ?`, [owner]));
+    await to.run(sql`update ${raw(progressTable)} set owner = ${owner}`);
     return { ...progress, owner };
   });
 }
@@ -166,8 +167,9 @@ async function advance(
 }
 
 async function saveProgress(to: Connection, sql: Sql, progress: Progress): Promise<void> {
-  const values = [JSON.stringify(progress), progress.owner];
-  const saved = await to.run(sql.text(`update ${progressTable} set value = ? where owner = ?`, values));
+  const saved = await to.run(
+    sql`update ${raw(progressTable)} set value = ${JSON.stringify(progress)} where owner = ${progress.owner}`,
+  );
   if (saved === 0) throw new CopyError('taken');
 }
 

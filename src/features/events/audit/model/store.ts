@@ -154,14 +154,13 @@ function sealedFrom(sql: Sql, { seq, id }: { readonly seq: number; readonly id: 
 function mistyped(sql: Sql): Query | undefined {
   if (sql.dialect !== 'sqlite') return undefined;
   const texts = Object.values(auditEntries.columns).filter((column) => column !== auditEntries.columns.seq);
-  const isOther = (column: string) => `typeof(${column}) not in ('text', 'null')`;
-  return sql.text(
-    `select id, case when typeof(seq) = 'integer' then seq end as seq from audit_entries
-        where typeof(seq) not in ('integer', 'null') or ${texts.map(isOther).join(' or ')} or id in
-          (select entry_id from audit_subjects where ${Object.values(auditSubjects.columns).map(isOther).join(' or ')})
-        order by seq limit 1`,
-    [],
-  );
+  const areOther = (columns: readonly string[]) =>
+    raw(columns.map((column) => `typeof(${column}) not in ('text', 'null')`).join(' or '));
+  return sql`
+    select id, case when typeof(seq) = 'integer' then seq end as seq from audit_entries
+    where typeof(seq) not in ('integer', 'null') or ${areOther(texts)} or id in
+      (select entry_id from audit_subjects where ${areOther(Object.values(auditSubjects.columns))})
+    order by seq limit 1`;
 }
 
 /** An entry with a number that no seal can assign. */
