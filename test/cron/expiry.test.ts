@@ -5,7 +5,7 @@ import { aLoggedInUser, aUser, type LoggedInUser, logIn } from '../harness/actor
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { day, hour, minute } from '../harness/clock.js';
-import { nothing, recordedBy, rowsOf } from '../harness/database.js';
+import { insertion, nothing, recordedBy, rowsOf } from '../harness/database.js';
 import { asOperator, changeSettings } from '../harness/project.js';
 
 const once = { audit: ['sessionDeleted'], events: ['sessionDeleted'], messages: [] };
@@ -49,8 +49,8 @@ test('two processes that look at once announce each of many sessions once', asyn
   const many = Array.from({ length: 450 }, (_, index) => ({ ...row, id: `copy-${index}` }));
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   for (let at = 0; at < many.length; at += 50) {
-    const copies = runtime.sql.knex('sessions').insert(many.slice(at, at + 50));
-    await runtime.db.work(by, (unit) => unit.run(runtime.sql.compile(copies)));
+    const copies = insertion(runtime, 'sessions', many.slice(at, at + 50));
+    await runtime.db.work(by, (unit) => unit.run(copies));
   }
   target.clock.advance(30 * day + minute);
   const { recorded } = await recordedBy(target, () => Promise.all([expire(target), expire(sibling), expire(target)]));

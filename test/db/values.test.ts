@@ -24,10 +24,8 @@ test('milliseconds of 64 bits come back exactly', async () => {
       arrival,
       countedAt: arrival,
     };
-    const { knex } = sql;
-    await db.work(by, (unit) => unit.run(sql.compile(knex(limitCounters.name).insert(limitCounters.encode(row)))));
-    const query = sql.compile(knex(limitCounters.name).where({ key: row.key }).select(limitCounters.select(sql)));
-    const found = await db.one(query);
+    await db.work(by, (unit) => unit.run(sql`${limitCounters.insert(row)}`));
+    const found = await db.one(sql`select ${limitCounters.row} from limit_counters where key = ${row.key}`);
     assert.ok(found);
     assert.deepEqual(limitCounters.decode(found), row);
   }

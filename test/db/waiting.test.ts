@@ -107,10 +107,10 @@ test('waits for one lock after the other are bounded together', {
   const outcome = await db
     .work(by, async (unit) => {
       for (const table of tables) {
-        await unit.run(sql.compile(sql.knex.raw(`savepoint one`)));
-        await unit.run(sql.compile(sql.knex.raw(`insert into ${table} values (1)`)));
+        await unit.run(sql`savepoint one`);
+        await unit.run(sql.text(`insert into ${table} values (1)`, []));
         // Gives the lock back, so that it can be taken away again.
-        await unit.run(sql.compile(sql.knex.raw(`rollback to savepoint one`)));
+        await unit.run(sql`rollback to savepoint one`);
       }
     })
     .then(

@@ -55,7 +55,7 @@ test('the database adds up the counts of all processes, and keeps a limited numb
   };
   const read = async () => {
     const { db, sql } = runtime;
-    const found = await db.all(sql.compile(sql.knex(listScans.name).select(listScans.select(sql)).orderBy('shape')));
+    const found = await db.all(sql`select ${listScans.row} from list_scans order by shape`);
     return found.map((row) => listScans.decode(row));
   };
   const first = rows(1, 70, 1).slice(0, 80);

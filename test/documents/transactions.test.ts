@@ -7,7 +7,7 @@ import { transactionLimits } from '#src/contract/limits.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
-import { nothing, recordedBy, rowsOf } from '../harness/database.js';
+import { insertion, nothing, recordedBy, rowsOf } from '../harness/database.js';
 import { aBackend } from './setup.js';
 
 const target = await startAppliance({ settings: { SVC_RATE_LIMIT: 'off' } });
@@ -428,16 +428,14 @@ test('open transactions of a project are bounded, whoever has begun them', async
   await db.work(by, async (unit) => {
     for (let at = pending.length; at < transactionLimits.ofProject - 1; at++) {
       const row = { ...own, id: `filled-${at}`, owner: `user:filled-${at}` };
-      await unit.run(sql.compile(sql.knex('transactions').insert(row)));
+      await unit.run(insertion(target.appliance.runtime, 'transactions', [row]));
     }
   });
   try {
     await begin(eric.client);
     (await eric.client.post(transactions, {})).refused(400, 'transaction_limit_exceeded');
   } finally {
-    await db.work(by, (unit) =>
-      unit.run(sql.compile(sql.knex('transactions').where('id', 'like', 'filled-%').delete())),
-    );
+    await db.work(by, (unit) => unit.run(sql`delete from transactions where id like ${'filled-%'}`));
   }
 });
 

@@ -5,7 +5,7 @@ import { sealedColumns } from '#src/features/index.js';
 import { aLoggedInUser, aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { rowsOf, runSql } from '../harness/database.js';
+import { insertion, rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
 import { startReceiver } from '../harness/receiver.js';
 import { keyAsBefore, openSealed, sealAsBefore } from '../harness/sealed.js';
@@ -215,7 +215,7 @@ test('the job processes many rows, resumes after an interruption, and skips rows
   const { plain } = await inhabit(own);
   const [message] = await rowsOf(own, 'messages', 'main');
   const [{ value = '' } = {}] = (await everySealed(own)).filter(({ column }) => column.column === 'recipient');
-  const { sql, db } = own.appliance.runtime;
+  const { runtime } = own.appliance;
   const column = sealedColumns.find((one) => one.column === 'recipient');
   assert.ok(column);
   const copies = Array.from({ length: 450 }, (_, at) => {
@@ -223,7 +223,7 @@ test('the job processes many rows, resumes after an interruption, and skips rows
     return { ...message, id, recipient: sealAsBefore(own, own.project, [column, id], value), sealed: '' };
   });
   for (let at = 0; at < copies.length; at += 50)
-    await db.all(sql.compile(sql.knex('messages').insert(copies.slice(at, at + 50))));
+    await runtime.db.all(insertion(runtime, 'messages', copies.slice(at, at + 50)));
   await runSql(own, "update messages set recipient = 'v1.AAAA' where id = 'copy-0100'");
   // Not the last character: of its six bits some are padding, and a value that differs in those alone still opens.
   const broken = String(copies[0]?.recipient).replace(/.(?=.{8}$)/, (one) => (one === 'A' ? 'B' : 'A'));

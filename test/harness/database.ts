@@ -1,9 +1,13 @@
 // What a request left in the database besides its answer.
 import { subscribableEvents } from '#src/contract/events.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { TestAppliance } from './appliance.js';
 import { front } from './front.js';
+import { statement } from './platform.js';
 
 /**
  * The names of what was recorded, in alphabetical order: rows of one unit share their instant. Events that only the feed carries are left
@@ -18,8 +22,17 @@ interface Recorded {
 /** Every row of a table of the test's database, or those of one project. */
 export async function rowsOf({ appliance }: TestAppliance, table: string, projectId?: string): Promise<Row[]> {
   const { db, sql } = appliance.runtime;
-  const all = sql.knex(table).select('*');
-  return db.all(sql.compile(projectId === undefined ? all : all.where('project_id', projectId)));
+  return db.all(sql`select * from ${raw(table)} ${projectId !== undefined && sql`where project_id = ${projectId}`}`);
+}
+
+/** The statement that inserts rows as they are stored. */
+export function insertion({ sql }: Pick<Runtime, 'sql'>, table: string, rows: readonly Partial<Row>[]): Query {
+  const columns = Object.keys(rows[0] ?? {});
+  const places = `(${columns.map(() => '?').join(', ')})`;
+  return sql.text(
+    `insert into ${table} (${columns.join(', ')}) values ${rows.map(() => places).join(', ')}`,
+    rows.flatMap((row) => columns.map((column) => row[column] ?? null)),
+  );
 }
 
 /** Runs SQL as somebody with a shell on the database server would, who tries again where the service was in the way. */
@@ -28,8 +41,8 @@ export async function runSql(
   text: string,
   values: (string | number | null)[] = [],
 ): Promise<Row[]> {
-  const { db, driver, sql } = appliance.runtime;
-  const query = sql.compile(sql.knex.raw(text, values));
+  const { db, driver } = appliance.runtime;
+  const query = statement(appliance.runtime, text, values);
   // Behind a pooler, the product's reads are transactions that cannot write.
   const run = () =>
     front?.startsWith('pgbouncer')

@@ -25,9 +25,9 @@ export async function startRuntime(): Promise<{ runtime: Runtime; another(): Pro
   return { runtime: await open(), another: open };
 }
 
-/** A statement as knex writes it, with `?` for values. */
+/** A statement with `?` for values. */
 export function statement({ sql }: Pick<Runtime, 'sql'>, text: string, values: (string | number | null)[] = []): Query {
-  return sql.compile(sql.knex.raw(text, values));
+  return values.length === 0 ? { sql: text, values } : sql.text(text, values);
 }
 
 /** A column of the migrated database. */

@@ -7,7 +7,7 @@ import type { table } from '#src/platform/db/table.js';
 import { root } from './checkout.js';
 
 function isTable(value: unknown): value is ReturnType<typeof table<Record<string, unknown>>> {
-  return typeof value === 'object' && value !== null && 'codecs' in value && 'encodeSome' in value;
+  return typeof value === 'object' && value !== null && 'codecs' in value && 'encode' in value;
 }
 
 /** Every table that a store describes. */

@@ -5,7 +5,7 @@ import type { LoggedInUser } from '../harness/actors.js';
 import { logIn } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { runSql } from '../harness/database.js';
+import { insertion, runSql } from '../harness/database.js';
 import { asOperator } from '../harness/project.js';
 import { aNumber, aUserWithPhone, emailProof, type Proof, phoneProof, recoveryProof } from './proofs.js';
 
@@ -30,8 +30,7 @@ async function openEverything(user: Person): Promise<void> {
     const recipient = byMail.includes(purpose) ? user.email : byPhone.includes(purpose) ? user.phone : '';
     const row = { project_id: target.project.id, purpose, subject: user.id, id: runtime.random.id() };
     const rest = { user_id: user.id, alias: user.id, recipient, digest: 'x', length: 43, expire: far, created_at: far };
-    const insert = runtime.sql.knex('one_time_secrets').insert({ ...row, ...rest });
-    await runtime.db.all(runtime.sql.compile(insert));
+    await runtime.db.all(insertion(runtime, 'one_time_secrets', [{ ...row, ...rest }]));
   }
 }
 async function openOf({ id }: Person): Promise<string[]> {
@@ -119,8 +118,8 @@ test('a pending sign-up of an address goes with the address', async () => {
   const far = new Date(target.clock.now() + 3_600_000).toISOString();
   const row = { project_id: target.project.id, purpose: 'email-code', subject: user.email, id: runtime.random.id() };
   const rest = { user_id: null, alias: 'nobody-yet', recipient: user.email, digest: 'x', length: 6, tries_left: 5 };
-  const insert = runtime.sql.knex('one_time_secrets').insert({ ...row, ...rest, expire: far, created_at: far });
-  await runtime.db.all(runtime.sql.compile(insert));
+  const secret = { ...row, ...rest, expire: far, created_at: far };
+  await runtime.db.all(insertion(runtime, 'one_time_secrets', [secret]));
   await changeEmail(user);
   assert.deepEqual(await runSql(target, 'select id from one_time_secrets where id = ?', [row.id]), []);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
+import { insertion, nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { schemaOf } from '../harness/platform.js';
 import { aContact } from '../logins/setup.js';
 import { aNumber } from '../proofs/proofs.js';
@@ -266,9 +266,8 @@ test('invitations from before are carried along, there and back', async () => {
   const left = await rowsOf(own, 'memberships');
   assert.equal(left.filter(({ user_id }) => user_id === byAddress.id).length, 1);
   const [template] = left.filter(({ id }) => id === first.membershipId);
-  const { sql, db } = runtime;
   const twin = { ...template, id: 'twin', alias: 'twin-alias', user_id: later.id, invited: '2999-01-01T00:00:00.000Z' };
-  await db.all(sql.compile(sql.knex('memberships').insert(twin)));
+  await runtime.db.all(insertion(runtime, 'memberships', [twin]));
   await runtime.migrator.up();
   const addresses = (await rowsOf(own, 'memberships')).filter(({ recipient }) => recipient === moved.email);
   assert.deepEqual(Object.fromEntries(addresses.map(({ id, address }) => [id, address])), {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSql, type Sql } from '#src/platform/db/query.js';
 import { nullable, table, text } from '#src/platform/db/table.js';
-import { forUpdate, oneOf, raw } from '#src/platform/db/template.js';
+import { forUpdate, joined, oneOf, raw } from '#src/platform/db/template.js';
 
 const sqlite = createSql('sqlite');
 const postgres = createSql('postgres');
@@ -38,6 +38,13 @@ test('numbers the values of nested statements in order', () => {
     'select $1 from (select id from people where first_name = $2) as found where id = $3 and id <> $4',
   );
   assert.deepEqual(outer.values, [1, 'x', 'y', 'z']);
+});
+
+test('joins statements to one part', () => {
+  const either = joined([postgres`id = ${'a'}`, postgres`first_name ${oneOf(['b'])}`], ' or ');
+  const { sql, values } = postgres`select 1 from people where (${either}) and id <> ${'c'}`;
+  assert.equal(sql, 'select 1 from people where (id = $1 or first_name = any(cast($2 as text[]))) and id <> $3');
+  assert.deepEqual(values, ['a', '{b,b,b,b,b,b,b,b,b,b}', 'c']);
 });
 
 test('inserts, overwrites and updates rows of a table', () => {

@@ -37,8 +37,6 @@ import { Lines } from '../terminal/lines.js';
 import { backupBeforeSteps } from './backup-before.js';
 
 const pollMs = 500;
-/** Delay before a started server loads code that it did not need for starting. */
-const settledMs = 500;
 
 /** `svc serve` */
 export const serveCommand = command({
@@ -111,7 +109,6 @@ export const serveCommand = command({
       value: { url, baseUrl, host, port: listener.port, pid: process.pid, version: version() },
       text: Lines.of([`svc is ready: ${url}`, ...(await developerPages(appliance, url))]),
     });
-    setTimeout(() => appliance.runtime.sql.loadKnex(), settledMs).unref();
     return undefined;
   },
 });

@@ -66,7 +66,7 @@ export function renewLease<T extends Lease>(sql: Sql, table: Table<T>, claim: Cl
 }
 
 function isClaim<T extends Lease>(table: Table<T>, claim: Claimed<T>): SqlPart {
-  const columns = Object.entries(table.encodeSome(claim));
+  const columns = Object.entries(table.encode(claim));
   return raw(
     columns.map(([column]) => `${column} = ?`).join(' and '),
     columns.map(([, value]) => value),

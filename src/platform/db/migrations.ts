@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
@@ -78,7 +79,7 @@ const query = (sql: string, values: Query['values'] = []): Query => ({ sql, valu
  * Reads the migrations of a directory in the order of their names. Throws if there is none, so that a wrong directory does not pass for an
  * empty one.
  */
-export async function loadMigrations(directory: string, sql: Sql): Promise<Migration[]> {
+export async function loadMigrations(directory: string, { dialect }: Pick<Sql, 'dialect'>): Promise<Migration[]> {
   const names = readdirSync(directory)
     .filter((file) => file.endsWith('.js'))
     .sort();
@@ -89,16 +90,30 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
       const parts = Array.isArray(compiled) ? compiled : [compiled.toNative()];
       return parts.map((part) => query(part.sql, (part.bindings ?? []) as Value[]));
     });
+  const knex = createKnexLoader(dialect);
   const load = async (file: string): Promise<Migration> => {
     const module: MigrationFile = await import(pathToFileURL(join(directory, file)).href);
     return {
       name: file.replace(/\.js$/, ''),
       usableFrom: module.usableFrom ?? null,
-      up: (tables) => compile(module.up(sql.loadKnex(), sql.dialect, tables)),
-      down: (tables) => compile(module.down(sql.loadKnex(), sql.dialect, tables)),
+      up: (tables) => compile(module.up(knex(), dialect, tables)),
+      down: (tables) => compile(module.down(knex(), dialect, tables)),
     };
   };
   return Promise.all(names.map(load));
+}
+
+/** Loads knex with the first step to run: it has hundreds of files, and a start without steps needs none of them. */
+function createKnexLoader(dialect: Sql['dialect']): () => Knex {
+  const require = createRequire(import.meta.url);
+  let loaded: Knex | undefined;
+  return () => {
+    if (loaded === undefined) {
+      const { knex }: typeof import('knex') = require('knex');
+      loaded = knex({ client: dialect === 'sqlite' ? 'sqlite3' : 'pg', useNullAsDefault: true });
+    }
+    return loaded;
+  };
 }
 
 interface Deps {

@@ -1,9 +1,6 @@
-import type { Knex } from 'knex';
 import type { Instant } from '#src/contract/shapes.js';
 import { parseJson, printJson } from '../text/json.js';
-import { dialectWords } from './dialect-words.js';
-import type { Sql, Value } from './query.js';
-import { inWords, SqlPart } from './template.js';
+import { inWords, SqlPart, type Value } from './template.js';
 
 /** Converts a column between its stored form and its domain form. */
 interface Codec<T> {
@@ -88,7 +85,10 @@ export interface Table<T> {
   readonly name: string;
   readonly columns: { readonly [K in keyof T]: string };
   readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };
-  /** The expression to select for `decode`, as in `select`. */
+  /**
+   * The expression to select for `decode`: all columns as one JSON array. Drivers convert each column of each row to a JavaScript value
+   * separately; one text and one `JSON.parse` take a third of that time.
+   */
   readonly row: SqlPart;
   /** The same with another name, to distinguish joined tables. */
   rowAs(name: string): SqlPart;
@@ -98,15 +98,9 @@ export interface Table<T> {
   readonly overwrite: SqlPart;
   /** Assignments of an update. */
   set(change: Partial<T>): SqlPart;
-  /**
-   * The expression to select for `decode`: all columns as one JSON array. Drivers convert each column of each row to a JavaScript value
-   * separately; one text and one `JSON.parse` take a third of that time. `as` distinguishes joined tables.
-   */
-  select(sql: Pick<Sql, 'dialect' | 'knex'>, as?: string): Knex.Raw;
   decode(row: Row, as?: string): T;
-  encode(value: T): Record<string, Value>;
-  /** Encodes some columns, for updates. */
-  encodeSome(value: Partial<T>): Record<string, Value>;
+  /** The stored values of some columns, by their names. */
+  encode(value: Partial<T>): Record<string, Value>;
 }
 
 /** Describes a table by its columns. */
@@ -116,12 +110,6 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
     codec,
     column: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   }));
-  const encodeSome = (value: Partial<T>) => {
-    const encoded: Record<string, Value> = {};
-    for (const { key, column, codec } of entries)
-      if (value[key] !== undefined) encoded[column] = codec.encode(value[key]);
-    return encoded;
-  };
   const rowAs = (as: string) =>
     new SqlPart(
       inWords(({ jsonArray }) => `${jsonArray(entries.map(({ column }) => `${name}.${column}`))} as "${as}"`),
@@ -149,10 +137,6 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
     },
     columns: Object.fromEntries(entries.map(({ key, column }) => [key, column])) as Table<T>['columns'],
     codecs,
-    select: ({ dialect, knex }, as = packed) => {
-      const { jsonArray } = dialectWords[dialect];
-      return knex.raw(`${jsonArray(entries.map(({ column }) => `${name}.${column}`))} as ??`, [as]);
-    },
     decode: (row, as = packed) => {
       const stored: readonly Value[] = JSON.parse(String(row[as]));
       const value: Record<string, unknown> = {};
@@ -160,7 +144,11 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
       for (const { key, codec } of entries) value[key] = codec.decode(stored[at++] ?? null);
       return value as T;
     },
-    encode: encodeSome,
-    encodeSome,
+    encode: (value) => {
+      const encoded: Record<string, Value> = {};
+      for (const { key, column, codec } of entries)
+        if (value[key] !== undefined) encoded[column] = codec.encode(value[key]);
+      return encoded;
+    },
   };
 }

@@ -54,9 +54,9 @@ export const projectRemovals = table('project_removals', {
 /** Ids of deleted projects. They are never reused, as the audit log still contains their entries. */
 export const deletedProjects = table('deleted_projects', { id: text });
 
-type ProjectRow = Parameters<typeof projects.encode>[0];
-type PlatformRow = Parameters<typeof platforms.encode>[0];
-type KeyRow = Parameters<typeof apiKeys.encode>[0];
+type ProjectRow = ReturnType<typeof projects.decode>;
+type PlatformRow = ReturnType<typeof platforms.decode>;
+type KeyRow = ReturnType<typeof apiKeys.decode>;
 
 /** SQL over projects, platforms and server keys. */
 export function createProjectStore(sql: Sql) {

@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { bigint, instant, integer, table, text } from '#src/platform/db/table.js';
+import { raw } from '#src/platform/db/template.js';
 import { collections } from '../../databases/index.js';
 
 /** Slow lists by shape, of all processes. */
@@ -28,59 +29,38 @@ export interface ScanSelection {
 /** Most rows of one read. */
 const maxRead = 1000;
 
+const scan = listScans.rowAs('scan');
+const schema = collections.rowAs('schema');
+
 /** Creates the SQL for slow lists. */
 export function createScanStore(sql: Sql) {
-  const { knex } = sql;
-  const name = listScans.name;
-  const key = ['collection', 'shape'];
-  const { greatest } = sql.words;
+  const greatest = raw(sql.words.greatest);
   return {
     /** Adds the counts of a process. */
-    merge: (rows: readonly ScanRow[]): Query =>
-      sql.compile(
-        knex(name)
-          .insert(rows.map((row) => listScans.encode(row)))
-          .onConflict(key)
-          .merge({
-            lists: knex.raw(`${name}.lists + excluded.lists`),
-            total_ms: knex.raw(`${name}.total_ms + excluded.total_ms`),
-            longest_ms: knex.raw(`${greatest}(${name}.longest_ms, excluded.longest_ms)`),
-            last_at: knex.raw('excluded.last_at'),
-          }),
-      ),
+    merge: (rows: readonly ScanRow[]) => sql`
+      ${listScans.insert(rows)} on conflict (collection, shape) do update set
+        lists = list_scans.lists + excluded.lists, total_ms = list_scans.total_ms + excluded.total_ms,
+        longest_ms = ${greatest}(list_scans.longest_ms, excluded.longest_ms), last_at = excluded.last_at`,
     /** Deletes all but the most recent shapes of each collection. */
-    trim: (numbers: readonly number[], most: number): Query => {
-      const place = knex.raw('row_number() over (partition by collection order by last_at desc, shape) as place');
-      const ranked = knex(name).whereIn('collection', numbers).select(key).select(place).as('ranked');
-      const surplus = knex(ranked).where('place', '>', most).select(key);
-      return sql.compile(knex(name).whereIn(key, surplus).delete());
+    trim: (numbers: readonly number[], most: number) => {
+      const places = raw(numbers.map(() => '?').join(', '), numbers);
+      return sql`
+        delete from list_scans where (collection, shape) in (select collection, shape from (
+          select collection, shape, row_number() over (partition by collection order by last_at desc, shape) as place
+          from list_scans where collection in (${places})) as ranked where place > ${most})`;
     },
     /** Reads slow lists by total time, longest first, with their current collections. */
-    list: ({ projectId, databaseId, collectionId }: ScanSelection): Query => {
-      const found = knex(name)
-        .join(collections.name, `${collections.name}.number`, `${name}.collection`)
-        .orderBy([
-          { column: `${name}.total_ms`, order: 'desc' },
-          { column: `${name}.collection` },
-          { column: `${name}.shape` },
-        ])
-        .limit(maxRead)
-        .select(listScans.select(sql, 'scan'), collections.select(sql, 'schema'));
-      if (projectId !== undefined) found.where(`${collections.name}.project_id`, projectId);
-      if (databaseId !== undefined) found.where(`${collections.name}.database_id`, databaseId);
-      if (collectionId !== undefined) found.where(`${collections.name}.id`, collectionId);
-      return sql.compile(found);
-    },
+    list: ({ projectId, databaseId, collectionId }: ScanSelection) => sql`
+      select ${scan}, ${schema} from list_scans join collections on collections.number = list_scans.collection
+        ${projectId !== undefined && sql`and collections.project_id = ${projectId}`}
+        ${databaseId !== undefined && sql`and collections.database_id = ${databaseId}`}
+        ${collectionId !== undefined && sql`and collections.id = ${collectionId}`}
+      order by list_scans.total_ms desc, list_scans.collection, list_scans.shape limit ${maxRead}`,
     /** Deletes a batch of lists that were not slow since, or whose collection is deleted. */
-    prune: (before: Instant, limit: number): Query => {
-      const numbers = knex(collections.name).select('number');
-      const some = knex(name)
-        .where('last_at', '<', before)
-        .orWhereNotIn('collection', numbers)
-        .limit(limit)
-        .select(key);
-      return sql.compile(knex(name).whereIn(key, some).delete());
-    },
+    prune: (before: Instant, limit: number) => sql`
+      delete from list_scans where (collection, shape) in (
+        select collection, shape from list_scans
+        where last_at < ${before} or collection not in (select number from collections) limit ${limit})`,
   };
 }
 
