@@ -79,7 +79,7 @@ async function measureInterference(
   ]);
   const row = (percentile: 'p50' | 'p99'): Row => {
     const of = ({ groups }: LoadResult) => groups[0]?.[percentile] ?? Number.NaN;
-    return { measure: `${percentile} ms beside logins`, ours: ours.map(of), base: base.map(of) };
+    return { measure: `${percentile} ms beside the heavy load`, ours: ours.map(of), base: base.map(of) };
   };
   return [row('p50'), row('p99')];
 }

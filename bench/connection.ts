@@ -5,20 +5,26 @@ interface Conversation {
   readonly port: number;
   /** Rest between an answer and the next request, or what tells it each time; none where absent. */
   readonly pauseMs?: number | (() => number);
+  /** How fast it reads; as fast as it can where absent. */
+  readonly bytesPerSecond?: number | undefined;
   next(): string | undefined;
-  answered(status: number, milliseconds: number): void;
+  /** Of the answer it is told the status and the first bytes; small answers are whole. */
+  answered(status: number, milliseconds: number, start: Buffer): void;
   broken(reason: string): void;
 }
 
 const headEnd = Buffer.from('\r\n\r\n');
 
 /** Keeps one HTTP/1.1 connection to 127.0.0.1 busy, one request at a time, until there is nothing left to send. */
-export function converse({ port, pauseMs = 0, next, answered, broken }: Conversation): Promise<void> {
+export function converse(conversation: Conversation): Promise<void> {
+  const { port, pauseMs = 0, bytesPerSecond, next, answered, broken } = conversation;
   return new Promise((resolve) => {
     let sentAt = 0;
     let waiting = false;
     let resting: NodeJS.Timeout | undefined;
     let pending: Buffer | undefined;
+    let answer: Answer | undefined;
+    let received = 0;
 
     const send = (): void => {
       resting = undefined;
@@ -37,18 +43,23 @@ export function converse({ port, pauseMs = 0, next, answered, broken }: Conversa
       socket.destroy();
     };
     const receive = (chunk: Buffer): void => {
-      const bytes = pending === undefined ? chunk : Buffer.concat([pending, chunk]);
-      const answer = readAnswer(bytes);
-      if (answer.length === bytes.length && waiting) {
-        pending = undefined;
-        waiting = false;
-        answered(answer.status, performance.now() - sentAt);
+      received += chunk.length;
+      if (answer === undefined) {
+        const bytes = pending === undefined ? chunk : Buffer.concat([pending, chunk]);
+        answer = readAnswer(bytes);
+        // The chunk lies in a buffer that the next one overwrites.
+        pending =
+          pending === undefined && (answer === undefined || answer.length > received) ? Buffer.from(bytes) : bytes;
+      }
+      if (answer === undefined || received < answer.length) return;
+      if (received === answer.length && waiting) {
+        const { status } = answer;
+        const start = pending ?? chunk;
+        [answer, pending, received, waiting] = [undefined, undefined, 0, false];
+        answered(status, performance.now() - sentAt, start);
         const restMs = typeof pauseMs === 'number' ? pauseMs : pauseMs();
         if (restMs <= 0) send();
         else resting = setTimeout(send, restMs);
-      } else if (answer.length > bytes.length) {
-        // The chunk lies in a buffer that the next one overwrites.
-        pending = pending === undefined ? Buffer.from(bytes) : bytes;
       } else {
         fail(Number.isNaN(answer.length) ? 'an answer without Content-Length' : 'more bytes than were asked for');
       }
@@ -57,7 +68,9 @@ export function converse({ port, pauseMs = 0, next, answered, broken }: Conversa
     const buffer = Buffer.allocUnsafe(65_536);
     const callback = (size: number): boolean => {
       receive(buffer.subarray(0, size));
-      return true;
+      if (bytesPerSecond === undefined) return true;
+      setTimeout(() => socket.resume(), (size * 1000) / bytesPerSecond);
+      return false;
     };
     const socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer, callback } });
     socket.once('connect', send);
@@ -70,10 +83,16 @@ export function converse({ port, pauseMs = 0, next, answered, broken }: Conversa
   });
 }
 
-/** Just what is needed to find the end of an answer; the length is infinite while the head is incomplete. */
-function readAnswer(bytes: Buffer): { status: number; length: number } {
+interface Answer {
+  readonly status: number;
+  /** Bytes of the head and the body. */
+  readonly length: number;
+}
+
+/** Just what is needed to find the end of an answer; undefined while the head is incomplete. */
+function readAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(headEnd);
-  if (end < 0) return { status: 0, length: Number.POSITIVE_INFINITY };
+  if (end < 0) return undefined;
   const head = bytes.toString('latin1', 0, end);
   const status = Number(head.slice(9, 12));
   const bodyLength = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];

@@ -37,6 +37,17 @@ export const listDocuments = (world: World): BenchRequest[] =>
     };
   });
 
+/** Pages of 2 500 articles, of more than a megabyte each. */
+export const listMany = (world: World): BenchRequest[] =>
+  turns((turn) => {
+    const query = encodeURIComponent(JSON.stringify({ method: 'limit', values: [2500] }));
+    return {
+      method: 'GET',
+      path: `${documentsPath(world.articles.collection)}?queries%5B0%5D=${query}&total=false`,
+      headers: session(world, turn),
+    };
+  });
+
 /** A new article; its creator may change and delete it, as by default. */
 export const createDocument = (world: World): BenchRequest[] =>
   turns((turn) => ({

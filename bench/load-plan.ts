@@ -14,6 +14,13 @@ export interface LoadGroup {
   readonly connections: number;
   readonly requests: readonly string[];
   readonly status: number;
+  /**
+   * The requests come in sequences of this length, each sent by one connection; `{id}` in them becomes the `$id` of the first answer of
+   * their sequence, and each answer may have any status of success.
+   */
+  readonly sequence?: number | undefined;
+  /** How fast a connection reads answers; as fast as it can where absent. */
+  readonly bytesPerSecond?: number | undefined;
   /** How many requests all connections together send in a second; as many as are answered where absent. */
   readonly perSecond?: number;
 }

@@ -55,6 +55,37 @@ class Window {
   }
 }
 
+/** The requests of one of the connections of a group. */
+class Turns {
+  private readonly group: LoadGroup;
+  private turn: number;
+  private step = 0;
+  /** The id in the first answer of a sequence. */
+  private id = '';
+
+  constructor(group: LoadGroup, index: number) {
+    this.group = group;
+    this.turn = index;
+  }
+
+  next(): string | undefined {
+    const { requests, sequence = 1, connections } = this.group;
+    const request = requests[(this.turn * sequence + this.step) % requests.length]?.replace('{id}', this.id);
+    this.step = (this.step + 1) % sequence;
+    if (this.step === 0) this.turn += sequence === 1 ? 1 : connections;
+    return request;
+  }
+
+  answered(start: Buffer): void {
+    if (this.group.sequence !== undefined && this.step === 1)
+      this.id = /"\$id":"([^"]+)"/.exec(start.toString('latin1'))?.[1] ?? '';
+  }
+
+  isExpected(status: number): boolean {
+    return this.group.sequence === undefined ? status === this.group.status : status >= 200 && status < 300;
+  }
+}
+
 async function runGroup(
   ports: readonly number[],
   group: LoadGroup,
@@ -69,7 +100,7 @@ async function runGroup(
     firstError ??= reason;
   };
   const connections = Array.from({ length: group.connections }, (_, index) => {
-    let turn = index;
+    const requests = new Turns(group, index);
     const everyMs = group.perSecond === undefined ? 0 : (1000 * group.connections) / group.perSecond;
     let dueAt = performance.now() + (everyMs * index) / group.connections;
     return converse({
@@ -78,9 +109,11 @@ async function runGroup(
         dueAt += everyMs;
         return everyMs === 0 ? 0 : dueAt - performance.now();
       },
-      next: () => (window.over ? undefined : group.requests[turn++ % group.requests.length]),
-      answered: (status, milliseconds) => {
-        if (status !== group.status) failed(`status ${status} instead of ${group.status}`);
+      bytesPerSecond: group.bytesPerSecond,
+      next: () => (window.over ? undefined : requests.next()),
+      answered: (status, milliseconds, start) => {
+        if (!requests.isExpected(status)) failed(`status ${status} instead of ${group.status}`);
+        requests.answered(start);
         if (window.count(leads)) latencies.push(milliseconds);
       },
       broken: failed,

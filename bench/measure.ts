@@ -7,7 +7,7 @@ import type { LoadGroup, LoadResult } from './load-plan.js';
 import { type Options, usualSize } from './options.js';
 import { residentMebibytes } from './process-tree.js';
 import { record } from './recording.js';
-import { type BenchRequest, toWire } from './request.js';
+import { toWire } from './request.js';
 import type { Row } from './row.js';
 import type {
   CeilingScenario,
@@ -17,6 +17,7 @@ import type {
   HashBoundScenario,
   IdleMemoryScenario,
   InterferenceScenario,
+  Load,
   Scenario,
   ThroughputScenario,
 } from './scenario-kinds.js';
@@ -80,7 +81,8 @@ async function measureComparison(scenario: ComparisonScenario, stage: Stage, opt
   return whileRunning(stage.startReal(true), async (real) => {
     const ours: LoadResult[] = [];
     const base: LoadResult[] = [];
-    const other = { ...scenario, requests: scenario.base };
+    const { connections, status, base: requests } = scenario;
+    const other = { connections, status, requests };
     for (let round = 0; round < options.rounds; round++) {
       ours.push(await stage.round(real.port, stage.processesOf(real), [group(scenario, stage.world, real.port)]));
       base.push(await stage.round(real.port, stage.processesOf(real), [group(other, stage.world, real.port)]));
@@ -185,11 +187,8 @@ export async function whileRunning<Running extends Pick<RunningServer, 'stop'>, 
 }
 
 /** The load of one scenario on a server. */
-export function group(
-  load: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number },
-  world: World,
-  port: number,
-): LoadGroup {
+export function group(load: Load, world: World, port: number): LoadGroup {
+  const { connections, status, sequence, bytesPerSecond } = load;
   const requests = load.requests(world).map((request) => toWire(request, port));
-  return { connections: load.connections, requests, status: load.status };
+  return { connections, requests, status, sequence, bytesPerSecond };
 }

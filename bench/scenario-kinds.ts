@@ -1,3 +1,4 @@
+import type { LoadGroup } from './load-plan.js';
 import type { BenchRequest } from './request.js';
 import type { Audience } from './secured.js';
 import type { World } from './world.js';
@@ -33,10 +34,12 @@ export interface ComparisonScenario {
   readonly name: string;
   readonly connections: number;
   readonly requests: (world: World) => readonly BenchRequest[];
+  /** The length of the sequences that the requests come in, as in `LoadGroup`; those of `base` come in none. */
+  readonly sequence?: number;
   readonly base: (world: World) => readonly BenchRequest[];
   readonly status: number;
   /** The least share of the other's requests per CPU-second. */
-  readonly target: number;
+  readonly target?: number;
 }
 
 /** A load that is bound by password hashes, held against the hashes alone. */
@@ -50,12 +53,17 @@ export interface HashBoundScenario {
   readonly target: Readonly<Record<Database, number>>;
 }
 
+/** Requests of one kind. */
+export interface Load extends Pick<LoadGroup, 'connections' | 'status' | 'sequence' | 'bytesPerSecond'> {
+  readonly requests: (world: World) => readonly BenchRequest[];
+}
+
 /** A light load alone, then the same beside a heavy one. */
 export interface InterferenceScenario {
   readonly kind: 'interference';
   readonly name: string;
-  readonly light: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number };
-  readonly heavy: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number };
+  readonly light: Load;
+  readonly heavy: Load;
   /** How many times slower the light load may get at the middle and at the slow end. */
   readonly target: { readonly p50: number; readonly p99: number };
 }

@@ -1,8 +1,8 @@
-import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } from './document-load.js';
+import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments, listMany } from './document-load.js';
 import { getScenarios, listScenarios } from './list-load.js';
 import type { BenchRequest } from './request.js';
 import type { Scenario } from './scenario-kinds.js';
-import { togetherScenarios } from './together.js';
+import { togetherScenarios, transactionScenario } from './together.js';
 import { totalScenarios } from './totals.js';
 import { loginRequest, type World } from './world.js';
 
@@ -53,6 +53,7 @@ export const scenarios: readonly Scenario[] = [
   ...listScenarios,
   ...totalScenarios,
   ...togetherScenarios,
+  transactionScenario,
   {
     kind: 'ceiling',
     name: 'document create, rows alone',
@@ -91,6 +92,13 @@ export const scenarios: readonly Scenario[] = [
     name: 'reads during logins',
     light: { connections: 4, requests: readAccount, status: 200 },
     heavy: { connections: 8, requests: logIn, status: 201 },
+    target: { p50: 3, p99: 10 },
+  },
+  {
+    kind: 'interference',
+    name: 'reads beside slow readers',
+    light: { connections: 4, requests: getDocument, status: 200 },
+    heavy: { connections: 16, requests: listMany, status: 200, bytesPerSecond: 2_000_000 },
     target: { p50: 3, p99: 10 },
   },
   {

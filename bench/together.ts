@@ -1,7 +1,7 @@
 import { article, createCollection, documentsPath } from './articles.js';
 import { type Maker, make } from './maker.js';
 import type { BenchRequest } from './request.js';
-import type { ThroughputScenario } from './scenario-kinds.js';
+import type { ComparisonScenario, ThroughputScenario } from './scenario-kinds.js';
 import type { World } from './world.js';
 
 /** Documents of a bulk request. */
@@ -50,6 +50,44 @@ export const togetherScenarios: readonly ThroughputScenario[] = [
   })),
 ];
 
+/** Documents of a transaction. */
+const staged = 4;
+
+/** Transactions of three requests each: begin, stage and commit. They are held against creates of the same documents one by one. */
+export const transactionScenario: ComparisonScenario = {
+  kind: 'comparison',
+  name: `transaction of ${staged}`,
+  connections: 32,
+  requests: (world) => Array.from({ length: different }, (_, turn) => transaction(world, turn)).flat(),
+  sequence: 3,
+  base: (world) => Array.from({ length: different }, (_, turn) => withKey(world, createOne(turn))),
+  status: 201,
+};
+
+function transaction(world: World, turn: number): BenchRequest[] {
+  const path = '/v1/databases/transactions';
+  const place = { databaseId: world.articles.database, collectionId: batches };
+  const operations = Array.from({ length: staged }, (_, at) => ({
+    ...place,
+    action: 'create',
+    documentId: 'unique()',
+    data: article(turn + at),
+  }));
+  return [
+    withKey(world, { method: 'POST', path, body: {} }),
+    withKey(world, { method: 'POST', path: `${path}/{id}/operations`, body: { operations } }),
+    withKey(world, { method: 'PATCH', path: `${path}/{id}`, body: { commit: true } }),
+  ];
+}
+
+function createOne(turn: number): Unsigned {
+  return {
+    method: 'POST',
+    path: documentsPath(batches),
+    body: { documentId: 'unique()', data: article(turn) },
+  };
+}
+
 function batchOf(batch: number, author?: string): object[] {
   return Array.from({ length: documents }, (_, at) => ({
     $id: 'unique()',
@@ -58,15 +96,14 @@ function batchOf(batch: number, author?: string): object[] {
   }));
 }
 
-function scenario(
-  name: string,
-  status: number,
-  make: (turn: number) => Pick<BenchRequest, 'method' | 'path' | 'body'>,
-): ThroughputScenario {
-  const requests = ({ project, key }: World): BenchRequest[] =>
-    Array.from({ length: different }, (_, turn) => ({
-      ...make(turn),
-      headers: { 'X-Service-Project': project, 'X-Service-Key': key },
-    }));
+function scenario(name: string, status: number, make: (turn: number) => Unsigned): ThroughputScenario {
+  const requests = (world: World): BenchRequest[] =>
+    Array.from({ length: different }, (_, turn) => withKey(world, make(turn)));
   return { kind: 'throughput', name, connections: 32, requests, status };
+}
+
+type Unsigned = Pick<BenchRequest, 'method' | 'path' | 'body'>;
+
+function withKey({ project, key }: World, request: Unsigned): BenchRequest {
+  return { ...request, headers: { 'X-Service-Project': project, 'X-Service-Key': key } };
 }
