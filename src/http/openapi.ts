@@ -10,7 +10,7 @@ import { type Collection, eventShape } from '#src/features/index.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { formType } from './body.js';
-import { wireVersion } from './envelope.js';
+import { wireVersion } from './errors.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
 import { createErrorResponses, type ErrorResponses, errorShape } from './openapi-errors.js';
