@@ -17,10 +17,10 @@ import {
   masterKey,
   rateOverrides,
   secret,
+  smtpUrl,
   wholeNumberIn,
 } from './setting-values.js';
 import { smsUrl } from './sms-gateway.js';
-import { smtpUrl } from './smtp-url.js';
 
 /** A setting of the installation. */
 export interface Setting<S extends z.ZodType = z.ZodType, F extends string | null = string | null> {
@@ -236,6 +236,9 @@ type Settings = { readonly [K in keyof Table]: Setting<Table[K]['schema'], Table
 export const settings = Object.fromEntries(
   Object.entries(table).map(([name, { key = keyOf(name), ...rest }]) => [name, { key, ...rest }]),
 ) as Settings;
+
+/** Every name that the environment and `svc.env` may use. */
+export const settingNames: readonly string[] = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
 
 function keyOf(name: string): Setting['key'] {
   return `SVC_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
