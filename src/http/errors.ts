@@ -57,7 +57,7 @@ export function createErrors(runtime: Pick<Runtime, 'log' | 'metrics' | 'clock'>
       if (error instanceof Koa.HttpError && error.expose) {
         ctx.status = error.status;
         ctx.body = error.message;
-      } else write(deps, context, deferredRefusal ?? error);
+      } else await write(deps, context, deferredRefusal ?? error);
       if (context.project === undefined) await origins.admitWithoutProject(context);
     }
   };
@@ -77,7 +77,7 @@ export function endWithError(
 }
 
 /** Answers with the error. A client that closed the connection is not an error. */
-function write(deps: Deps, context: RequestContext, error: unknown): void {
+async function write(deps: Deps, context: RequestContext, error: unknown): Promise<void> {
   const { metrics, clock, cookies, resultPages } = deps;
   const { ctx, response } = context;
   if (isGone(error)) {
@@ -110,7 +110,7 @@ function write(deps: Deps, context: RequestContext, error: unknown): void {
     response.body = [];
     return;
   }
-  const unshown = resultPages.unshown(context, failure);
+  const unshown = await resultPages.unshown(context, failure);
   if (unshown !== undefined) {
     writePage(response, unshown);
     return;

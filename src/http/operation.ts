@@ -80,7 +80,7 @@ async function runOperation(deps: Deps, context: RequestContext): Promise<void> 
       request: requestFacts(deps, context, declaration),
     });
     if (result instanceof FileContent) await deps.files.prepare(context, result, new RequestReading(context).account);
-    else deps.reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
+    else deps.reply(context, declaration, operation.present === undefined ? result : operation.present(result));
   } finally {
     share?.release();
   }

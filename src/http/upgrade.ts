@@ -167,7 +167,10 @@ async function callerOf({ authentication, origins }: Deps, context: RequestConte
   const jwt = firstParameter(ctx.querystring, 'jwt');
   await authentication.actor(context, project, jwt === '' ? undefined : jwt);
   const { actor } = context;
-  if (actor?.kind === 'key') throw new Failure(...notForKeys);
+  if (actor?.kind === 'key')
+    throw new Failure('general_unauthorized_scope', {
+      message: 'Sockets are for users and guests. With a server key, read GET /v1/events as server-sent events.',
+    });
   return actor?.kind === 'user' && !actor.session.pending ? actor : undefined;
 }
 
@@ -180,11 +183,6 @@ function refuse({ log }: Deps, connection: ClientConnection, error: unknown): vo
   connection.send(JSON.stringify({ type: 'error', data: { code, message } }));
   connection.close(code, message);
 }
-
-const notForKeys = [
-  'general_unauthorized_scope',
-  { message: 'Sockets are for users and guests. With a server key, read GET /v1/events as server-sent events.' },
-] as const;
 
 function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString() : Array.isArray(data) ? Buffer.concat(data).toString() : '';
