@@ -3,50 +3,30 @@ import { similar } from './similar.js';
 /** Longer texts are not treated as mistyped permissions. */
 const longestGuessed = 128;
 
+/** Words by their synonyms. */
+function bySynonym(synonyms: Readonly<Record<string, readonly string[]>>): Readonly<Record<string, string>> {
+  const pairs = Object.entries(synonyms).flatMap(([word, others]) => [word, ...others].map((one) => [one, word]));
+  return Object.fromEntries(pairs);
+}
+
 /** Synonyms of actions, including those of other services. */
-const actions: Readonly<Record<string, string>> = {
-  read: 'read',
-  create: 'create',
-  update: 'update',
-  delete: 'delete',
-  write: 'write',
-  view: 'read',
-  get: 'read',
-  list: 'read',
-  add: 'create',
-  insert: 'create',
-  edit: 'update',
-  remove: 'delete',
-};
+const actions = bySynonym({
+  read: ['view', 'get', 'list'],
+  create: ['add', 'insert'],
+  update: ['edit'],
+  delete: ['remove'],
+  write: [],
+});
 
 /** Synonyms of roles, including those of other services and of the first versions of Appwrite. */
-const roles: Readonly<Record<string, string>> = {
-  any: 'any',
-  '*': 'any',
-  all: 'any',
-  anyone: 'any',
-  everyone: 'any',
-  public: 'any',
-  guests: 'guests',
-  guest: 'guests',
-  anonymous: 'guests',
-  users: 'users',
-  member: 'users',
-  members: 'users',
-  authenticated: 'users',
-};
+const roles = bySynonym({
+  any: ['*', 'all', 'anyone', 'everyone', 'public'],
+  guests: ['guest', 'anonymous'],
+  users: ['member', 'members', 'authenticated'],
+});
 
 /** Synonyms of roles with an id. */
-const namedRoles: Readonly<Record<string, string>> = {
-  user: 'user',
-  users: 'user',
-  team: 'team',
-  teams: 'team',
-  member: 'member',
-  members: 'member',
-  label: 'label',
-  labels: 'label',
-};
+const namedRoles = bySynonym({ user: ['users'], team: ['teams'], member: ['members'], label: ['labels'] });
 
 const form = /^\s*(\w+)\s*[(: ]\s*["']?([^"'()]+?)["']?\s*\)?\s*$/u;
 

@@ -9,10 +9,10 @@ import {
 } from 'graphql';
 import { graphqlLimits } from '#src/contract/limits.js';
 import { Lru } from '#src/platform/cache/lru.js';
-import { countRootFields, limitExceeded, requireFewTokens, requireWithinLimits } from './limits.js';
+import { countDirectives, countRootFields, limitExceeded, requireFewTokens, requireWithinLimits } from './limits.js';
 import { createPlanner, type Plan } from './plan.js';
 import type { Resolvers } from './resolvers.js';
-import { fragmentsOf, hasNoDirectives } from './selection.js';
+import { fragmentsOf } from './selection.js';
 
 const cacheBounds = { bytes: 25_165_824, entries: 2000, largest: 1_048_576 } as const;
 /** Measured memory per token of a cached document with its plans. */
@@ -45,7 +45,8 @@ export function createDocumentCache(schema: GraphQLSchema, resolvers: Resolvers)
 
   const prepare = (document: DocumentNode): PreparedDocument => {
     const fragments = fragmentsOf(document);
-    const isPlanned = hasNoDirectives(document);
+    // With directives, variables could change the selection.
+    const isPlanned = countDirectives(document) === 0;
     const prepared = (operation: OperationDefinitionNode): PreparedOperation => ({
       type: operation.operation,
       rootFields: countRootFields(operation, fragments),

@@ -35,26 +35,20 @@ const common = {
     ],
   },
 } as const;
-const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
+const posted = {
+  ...common,
+  method: 'POST',
+  idempotent: false,
+  input: { body: z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]) },
+} as const;
 
 const graphqlApi = declare({
-  post: {
-    ...common,
-    id: 'graphql.post',
-    method: 'POST',
-    path: '/graphql',
-    summary: 'Executes GraphQL.',
-    idempotent: false,
-    input: { body },
-  },
+  post: { ...posted, id: 'graphql.post', path: '/graphql', summary: 'Executes GraphQL.' },
   mutation: {
-    ...common,
+    ...posted,
     id: 'graphql.mutation',
-    method: 'POST',
     path: '/graphql/mutation',
     summary: 'Executes GraphQL; the path SDKs use for mutations.',
-    idempotent: false,
-    input: { body },
   },
   get: {
     ...common,

@@ -2,13 +2,13 @@ import { GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql';
 import { processRequest } from 'graphql-helix';
 import { Failure } from '#src/contract/errors.js';
 import { graphqlLimits } from '#src/contract/limits.js';
-import type { Operation } from '#src/contract/operation.js';
+import { auditContextOf, type Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
 import { createDocumentCache, type DocumentCache, type PreparedOperation } from './document-cache.js';
-import { formatError } from './errors.js';
 import { type GraphqlRequest, parseRequest } from './request.js';
 import { createResolvers, type GraphqlCaller } from './resolvers.js';
 import { createSchema } from './schema.js';
@@ -153,4 +153,28 @@ function statusOf(errors: readonly { readonly extensions: object }[], { request 
     ({ extensions }) => 'type' in extensions && extensions.type === 'graphql_limit_exceeded',
   );
   return request.mediaType !== undefined || isBeyond ? 400 : 200;
+}
+
+/** Formats an error for the client. Errors from the catalog and from the query are passed on; all others are masked and logged. */
+function formatError(error: GraphQLError, caller: GraphqlCaller, log: Runtime['log']) {
+  const { originalError, locations, path } = error;
+  const location = { ...(locations === undefined ? {} : { locations }), ...(path === undefined ? {} : { path }) };
+  const format = (message: string, extensions: Readonly<Record<string, unknown>>) => ({
+    message,
+    ...location,
+    extensions,
+  });
+  const cause = originalError instanceof DatabaseError ? failureOf(originalError) : originalError;
+  if (cause instanceof Failure) return format(cause.message, { code: cause.status, type: cause.type });
+  if (originalError !== undefined && !(originalError instanceof GraphQLError)) {
+    const { requestId } = auditContextOf(caller);
+    log.error('graphql.failed', {
+      requestId,
+      error: originalError instanceof DatabaseError ? originalError.message : originalError.name,
+    });
+    return format('Internal error', { code: 500, type: 'general_unknown', requestId });
+  }
+  // Suggestions would reveal names of the schema to clients that guess.
+  const message = error.message.replace(/ Did you mean .*\?$/s, '');
+  return format(message, { code: 400, type: 'general_argument_invalid', ...error.extensions });
 }

@@ -1,14 +1,6 @@
-import {
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  GraphQLError,
-  Kind,
-  Lexer,
-  type SelectionSetNode,
-  Source,
-  TokenKind,
-} from 'graphql';
+import { type DocumentNode, GraphQLError, Kind, Lexer, type SelectionSetNode, Source, TokenKind, visit } from 'graphql';
 import { graphqlLimits } from '#src/contract/limits.js';
+import { type Fragments, fragmentsOf } from './selection.js';
 
 interface Size {
   readonly depth: number;
@@ -44,10 +36,7 @@ export function requireFewTokens(query: string): void {
 
 /** Throws GraphQLError for a document that exceeds a limit. Measures each fragment at most twice, which bounds the time of the check. */
 export function requireWithinLimits(document: DocumentNode): void {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-  }
+  const fragments = fragmentsOf(document);
   if (fragments.size > graphqlLimits.fragments) throw limitExceeded('fragments', graphqlLimits.fragments);
   if (countDirectives(document) > graphqlLimits.directives) throw limitExceeded('directives', graphqlLimits.directives);
   const measured = new Map<string, Size>();
@@ -64,7 +53,7 @@ export function requireWithinLimits(document: DocumentNode): void {
 
 function measure(
   set: SelectionSetNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  fragments: Fragments,
   measured: Map<string, Size>,
   inIntrospection: boolean,
 ): Size {
@@ -106,7 +95,7 @@ function measure(
 
 function measureFragment(
   name: string,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  fragments: Fragments,
   measured: Map<string, Size>,
   inIntrospection: boolean,
 ): Size {
@@ -122,19 +111,18 @@ function measureFragment(
   return size;
 }
 
-function countDirectives(node: unknown): number {
-  if (typeof node !== 'object' || node === null) return 0;
-  if (Array.isArray(node)) return node.reduce<number>((sum, inner) => sum + countDirectives(inner), 0);
-  return Object.entries(node).reduce(
-    (sum, [key, inner]) => (key === 'loc' ? sum : sum + countDirectives(inner)),
-    'kind' in node && node.kind === Kind.DIRECTIVE ? 1 : 0,
-  );
+/** Counts the directives of a document. */
+export function countDirectives(document: DocumentNode): number {
+  let count = 0;
+  visit(document, {
+    Directive: () => {
+      count += 1;
+    },
+  });
+  return count;
 }
 
 /** Counts the root fields of an operation, including those in fragments. Each is one call for the rate limits. */
-export function countRootFields(
-  operation: { readonly selectionSet: SelectionSetNode },
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-): number {
+export function countRootFields(operation: { readonly selectionSet: SelectionSetNode }, fragments: Fragments): number {
   return measure(operation.selectionSet, fragments, new Map(), false).fields;
 }

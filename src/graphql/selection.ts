@@ -1,12 +1,4 @@
-import {
-  BREAK,
-  type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  Kind,
-  type SelectionSetNode,
-  visit,
-} from 'graphql';
+import { type DocumentNode, type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
 /** Fields with the same response name. Validation guarantees that they select the same data. */
 export type SameFields = readonly [FieldNode, ...FieldNode[]];
@@ -21,18 +13,6 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
       definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
     ),
   );
-}
-
-/** True if a document has no directives. With directives, variables could change the selection. */
-export function hasNoDirectives(document: DocumentNode): boolean {
-  let hasDirective = false;
-  visit(document, {
-    Directive: () => {
-      hasDirective = true;
-      return BREAK;
-    },
-  });
-  return !hasDirective;
 }
 
 /**

@@ -2,6 +2,7 @@ import Koa from 'koa';
 import type { Features } from '#src/features/index.js';
 import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { Tracing } from '#src/platform/tracing/index.js';
 import { createRequestAuthentication } from './authenticate.js';
 import { createCookies } from './cookies.js';
 import { createErrors } from './errors.js';
@@ -19,10 +20,10 @@ import { type AppState, createRequestContext, type Middleware } from './request-
 import { createHeadRules } from './request-head.js';
 import { createRespond } from './respond.js';
 import { createResultPages } from './result-pages.js';
+import { knownMethods } from './routes.js';
 import { createRouting } from './routing.js';
 import { createStartPage } from './start-page.js';
 import { tablesOperations } from './tables.js';
-import { createTracedRequests } from './traced-requests.js';
 import { createSocketUpgrade } from './upgrade.js';
 
 /**
@@ -54,7 +55,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
 
   const app = new Koa<AppState>();
   app.use(createRequestContext(runtime));
-  if (runtime.tracing !== undefined) app.use(createTracedRequests(runtime.tracing));
+  if (runtime.tracing !== undefined) app.use(traceRequests(runtime.tracing));
   app.use(createRespond(runtime, { limit, files }));
   app.use(createErrors(runtime, { cookies, limit, origins, resultPages, refusals: features.refusals }));
   for (const middleware of own) app.use(middleware);
@@ -88,4 +89,18 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
     refusals,
   });
   return { app, state, upgrade };
+}
+
+/** Runs each request as a span of its caller's trace, or of a new one. */
+function traceRequests(tracing: Tracing): Middleware {
+  return (ctx, next) => {
+    const { context } = ctx.state;
+    const method = knownMethods.has(ctx.method) ? ctx.method : '_OTHER';
+    return tracing.request({ method, headers: ctx.req.headers, requestId: context.requestId }, async (span) => {
+      context.traceId = span.traceId;
+      await next();
+      const { operation, errorType } = context;
+      span.answered({ status: ctx.status, path: operation?.declaration.path, errorType });
+    });
+  };
 }

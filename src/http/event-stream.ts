@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { EventStream, StreamSink } from '#src/contract/event-stream.js';
 import { feedLimits } from '#src/contract/limits.js';
@@ -85,16 +86,8 @@ function* partsOf(text: string): Generator<string | Buffer> {
 }
 
 /** Resolves after `drain` or if the stream is aborted. Destroys the connection after a timeout. */
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      response.off('drain', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(() => response.destroy(), feedLimits.stallMs);
-    response.once('drain', done);
-    signal.addEventListener('abort', done);
-  });
+async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  const timer = setTimeout(() => response.destroy(), feedLimits.stallMs);
+  await once(response, 'drain', { signal }).catch(() => {});
+  clearTimeout(timer);
 }

@@ -16,7 +16,7 @@ const shown = {
   method: 'GET',
   access: { project: false, auth: ['guest'] },
   limits: { calls: 'operations' },
-  reply: { status: 200, shape: page },
+  reply: { status: 200, shape: page, errors: ['general_route_not_found'] },
 } as const;
 const params = z.object({ mailId: z.string().max(36) });
 
@@ -27,7 +27,6 @@ const mailboxApi = declare({
     path: '/mailbox',
     summary: 'The page with the messages that were kept, while no mail server is set.',
     input: { query: z.object({ token }) },
-    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
   open: {
     id: 'operations.openMailbox',
@@ -46,7 +45,6 @@ const mailboxApi = declare({
     path: '/mailbox/:mailId',
     summary: 'The page with one message.',
     input: { params },
-    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
   html: {
     ...shown,
@@ -54,7 +52,6 @@ const mailboxApi = declare({
     path: '/mailbox/:mailId/html',
     summary: 'The HTML of a message, for the frame of its page.',
     input: { params },
-    reply: { ...shown.reply, errors: ['general_route_not_found'] },
   },
 });
 

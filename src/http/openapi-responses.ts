@@ -4,6 +4,7 @@ import { headerRefs } from './openapi-errors.js';
 
 type Json = Record<string, unknown>;
 
+const asText = { schema: { type: 'string' } };
 const binary = { schema: { type: 'string', format: 'binary' } };
 const fileContent = { '*/*': binary };
 
@@ -32,13 +33,7 @@ export function responsesOf(declaration: Declaration, schemas: Json): Json {
     },
     ...(shape.kind === 'file' ? fileResponses : {}),
     ...(shape.kind === 'redirect' && orPage === true
-      ? {
-          200: {
-            description: 'A page instead',
-            headers: headerRefs,
-            content: { 'text/html': { schema: { type: 'string' } } },
-          },
-        }
+      ? { 200: { description: 'A page instead', headers: headerRefs, content: { 'text/html': asText } } }
       : {}),
     ...(orRedirect ? { 302: { description: 'Leads to another page', ...redirect } } : {}),
     ...(shape.kind === 'redirect' && shape.otherwise !== undefined
@@ -55,7 +50,6 @@ export function responsesOf(declaration: Declaration, schemas: Json): Json {
 
 /** The content of a successful response. */
 function contentOf({ shape, streams, orPage, mediaType }: DeclaredReply, schemas: Json): Json {
-  const asText = { schema: { type: 'string' } };
   const asJson = (schema: z.ZodType) =>
     Object.fromEntries(
       ['application/json', ...(mediaType === undefined ? [] : [mediaType])].map((type) => [

@@ -10,7 +10,7 @@ import { type Collection, eventShape } from '#src/features/index.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { formType } from './body.js';
-import { wireVersion } from './envelope.js';
+import { wireVersion } from './errors.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
 import { createErrorResponses, type ErrorResponses, errorShape } from './openapi-errors.js';
@@ -142,6 +142,9 @@ function titleOf(project: Project | undefined): string {
   return project === undefined ? 'svc' : project.name;
 }
 
+/** The errors if a condition is true; otherwise none. */
+const when = (isSo: boolean | undefined, ...types: readonly ErrorType[]) => (isSo ? types : []);
+
 /** Errors implied by the declaration of an operation. */
 function impliedErrors({ method, access, input, reply, conditional, idempotent }: Declaration): ErrorType[] {
   return [
@@ -149,34 +152,30 @@ function impliedErrors({ method, access, input, reply, conditional, idempotent }
     'general_unavailable',
     'general_host_unknown',
     'general_query_timeout',
-    ...('queries' in (input?.query?.shape ?? {}) ? (['general_query_limit_exceeded'] as const) : []),
+    ...when('queries' in (input?.query?.shape ?? {}), 'general_query_limit_exceeded'),
     // Any request may have a malformed head.
     'general_argument_invalid',
     'general_headers_too_large',
-    ...(access.project === false ? [] : (['project_not_found'] as const)),
-    ...(access.project !== undefined
-      ? []
-      : ([
-          'general_unauthorized_scope',
-          'general_unknown_origin',
-          'project_key_expired',
-          'user_api_key_and_session_set',
-          'user_blocked',
-          'user_jwt_and_cookie_set',
-          'user_jwt_invalid',
-        ] as const)),
-    ...(access.auth.includes('user') && !access.auth.includes('guest')
-      ? (['user_more_factors_required'] as const)
-      : []),
-    ...(conditional ? (['general_precondition_failed'] as const) : []),
-    ...(idempotent
-      ? (['general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'] as const)
-      : []),
-    ...(reply.bound === 'budget' ? (['general_answer_too_large'] as const) : []),
+    ...when(access.project !== false, 'project_not_found'),
+    ...when(access.project === undefined, ...credentialErrors),
+    ...when(access.auth.includes('user') && !access.auth.includes('guest'), 'user_more_factors_required'),
+    ...when(conditional, 'general_precondition_failed'),
+    ...when(idempotent, 'general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'),
+    ...when(reply.bound === 'budget', 'general_answer_too_large'),
     'general_rate_limit_exceeded',
-    ...(method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
+    ...when(method !== 'GET', 'general_body_too_large', 'general_media_type_unsupported'),
   ];
 }
+
+const credentialErrors: readonly ErrorType[] = [
+  'general_unauthorized_scope',
+  'general_unknown_origin',
+  'project_key_expired',
+  'user_api_key_and_session_set',
+  'user_blocked',
+  'user_jwt_and_cookie_set',
+  'user_jwt_invalid',
+];
 
 function requireKnown(declaration: Declaration | undefined, id: string): Declaration {
   if (declaration === undefined) throw new Error(`there is no operation ${id}`);
@@ -187,8 +186,8 @@ function requireKnown(declaration: Declaration | undefined, id: string): Declara
 function errorsOf({ access, reply }: Declaration): ErrorType[] {
   return [
     ...reply.errors,
-    ...(access.login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
-    ...(reply.session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
+    ...when(access.login !== undefined, 'user_auth_method_unsupported'),
+    ...when(reply.session === 'opens', 'user_more_factors_required', 'user_invalid_token'),
   ];
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import type { Declaration } from '#src/contract/declaration.js';
 import { FileContent } from '#src/contract/file-content.js';
-import { forwardedUserAgent } from '#src/contract/headers.js';
+import { forwardedUserAgent, localeHeaders } from '#src/contract/headers.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Upload } from '#src/contract/upload.js';
@@ -16,7 +16,6 @@ import { acceptsEventStream } from './event-stream.js';
 import type { FileReply } from './file-reply.js';
 import type { RunOnce } from './idempotency.js';
 import type { RequestLimit } from './limit.js';
-import { createLocaleReader } from './locale.js';
 import type { OriginChecks } from './origins.js';
 import { createQueryReader, type QueryReader } from './query.js';
 import { RequestReading } from './reading.js';
@@ -38,7 +37,7 @@ interface Given {
 interface Deps extends Given, Pick<Runtime, 'config' | 'budgets'> {
   readonly bodyBudget: (ip: string) => BodyBudget;
   readonly queryReaders: ReadonlyMap<Operation, QueryReader>;
-  readonly locale: (request: IncomingMessage) => string | null;
+  readonly localeNames: readonly string[];
   readonly uploadOf: (request: IncomingMessage, caller: () => string) => Upload;
 }
 
@@ -56,7 +55,7 @@ export function createOperationMiddleware(
     budgets,
     bodyBudget: createBodyBudget(),
     queryReaders: new Map(operations.map((one) => [one, createQueryReader(one.declaration.input?.query)])),
-    locale: createLocaleReader(config.headerAliases),
+    localeNames: localeHeaders(config.headerAliases),
     uploadOf: createUploadReader(config.headerAliases),
   };
   return ({ state: { context } }) => runOperation(deps, context);
@@ -81,7 +80,7 @@ async function runOperation(deps: Deps, context: RequestContext): Promise<void> 
       request: requestFacts(deps, context, declaration),
     });
     if (result instanceof FileContent) await deps.files.prepare(context, result, new RequestReading(context).account);
-    else deps.reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
+    else deps.reply(context, declaration, operation.present === undefined ? result : operation.present(result));
   } finally {
     share?.release();
   }
@@ -124,7 +123,7 @@ function readQuery({ queryReaders }: Deps, { ctx, req }: RequestContext, operati
 }
 
 function requestFacts(deps: Deps, context: RequestContext, declaration: Declaration): RequestFacts {
-  const { budgets, cookies, limit, locale, uploadOf } = deps;
+  const { budgets, cookies, limit, uploadOf } = deps;
   const reading = new RequestReading(context);
   const budget = budgets.open(reading);
   context.budget = budget;
@@ -134,7 +133,7 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
     ip: context.ip,
     userAgent: userAgentOf(context),
     presentedSession: context.presentedSession,
-    locale: locale(context.req),
+    locale: localeOf(deps, context),
     isLocal: isLocal(context.req),
     reading,
     charge: (calls, tooMany) => limit.charge(context, calls, tooMany),
@@ -158,6 +157,17 @@ function requestFacts(deps: Deps, context: RequestContext, declaration: Declarat
       takeBinding: (id) => cookies.takeBinding(context, id),
     },
   };
+}
+
+/** A language tag (RFC 5646) of reasonable length; other values are ignored. */
+const languageTag = /^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i;
+
+/** The requested language: first the header of the SDKs, then `Accept-Language` (RFC 9110 §12.5.4). */
+function localeOf({ localeNames }: Deps, { req: { headers } }: RequestContext): string | null {
+  const name = localeNames.find((each) => typeof headers[each] === 'string' && headers[each] !== '');
+  if (name === undefined && headers['accept-language'] === undefined) return null;
+  const requested = name === undefined ? new Negotiator({ headers }).languages()[0] : headers[name];
+  return typeof requested === 'string' && languageTag.test(requested) ? requested : null;
 }
 
 /** The declared media type if the caller prefers it to `application/json`. */

@@ -14,12 +14,10 @@ import type { RequestContext } from './request-context.js';
 import type { ResultPages } from './result-pages.js';
 import { pagePolicy } from './security-headers.js';
 
-/** Writes the results of operations. */
-export interface ReplyWriter {
-  write(context: RequestContext, declaration: Declaration, result: unknown): void;
-}
-
 /** Writes the result of an operation to the response. */
+export type ReplyWriter = (context: RequestContext, declaration: Declaration, result: unknown) => void;
+
+/** Creates the writer of results. */
 export function createReplyWriter(
   { clock, config }: Pick<Runtime, 'clock' | 'config'>,
   { cookies, resultPages }: { readonly cookies: Cookies; readonly resultPages: ResultPages },
@@ -54,28 +52,27 @@ export function createReplyWriter(
     const page = answer instanceof Redirect ? undefined : resultPages.done(context);
     return page === undefined ? answer : new Redirect(page);
   };
-  return {
-    write: (context, declaration, result) => {
-      const { ctx, project } = context;
-      const value = result instanceof WithSession ? shown(context, result.answer) : result;
-      const { status, session, cacheSeconds } = declaration.reply;
-      ctx.status = status;
-      if (project !== undefined && session === 'opens')
-        openSession(context, project, value as { secret: string; expire: string });
-      if (project !== undefined && result instanceof WithSession) renewSession(context, project, result.session);
-      if (project !== undefined && session === 'closes' && endsOwnSession(context)) cookies.close(context, project);
-      if (value instanceof EventStream) {
-        context.stream = value;
-        return;
-      }
-      if (cacheSeconds !== undefined) allowCaching(context, declaration, cacheSeconds);
-      writeBody(context, declaration, value);
-    },
+  return (context, declaration, result) => {
+    const { ctx, project } = context;
+    const value = result instanceof WithSession ? shown(context, result.answer) : result;
+    const { status, session, cacheSeconds } = declaration.reply;
+    ctx.status = status;
+    if (project !== undefined && session === 'opens')
+      openSession(context, project, value as { secret: string; expire: string });
+    if (project !== undefined && result instanceof WithSession) renewSession(context, project, result.session);
+    if (project !== undefined && session === 'closes' && endsOwnSession(context)) cookies.close(context, project);
+    if (value instanceof EventStream) {
+      context.stream = value;
+      return;
+    }
+    if (cacheSeconds !== undefined) allowCaching(context, declaration, cacheSeconds);
+    writeBody(context, declaration, value);
   };
 }
 
 /** Writes the body as declared. The types of `implement` guarantee that the handler returns it. */
-function writeBody({ ctx, response }: RequestContext, { reply, method }: Declaration, value: unknown): void {
+function writeBody(context: RequestContext, { reply, method }: Declaration, value: unknown): void {
+  const { ctx, response } = context;
   const { shape } = reply;
   switch (shape.kind) {
     case 'empty':
@@ -105,36 +102,33 @@ function writeBody({ ctx, response }: RequestContext, { reply, method }: Declara
       writeAsset(response, value as Asset);
       break;
     case 'redirect':
-      if (value instanceof Redirect) {
-        writeRedirect(response, value);
-        break;
-      }
-      if (isPage(value)) {
+      if (value instanceof Redirect) writeRedirect(response, value);
+      else if (isPage(value)) {
         ctx.status = 200;
         writePage(response, value);
-        break;
+      } else {
+        ctx.status = shape.otherwise?.status ?? ctx.status;
+        writeJson(response, value);
       }
-      ctx.status = shape.otherwise?.status ?? ctx.status;
-      writeJson(response, value);
       break;
     case 'json':
       if (shape.raw !== true) writeJson(response, value);
       else if (isPage(value)) writePage(response, value);
-      // Documents, the feed and OpenAPI descriptions contain neither input of the request nor secrets of the service.
-      else writeRawJson(ctx, response, value as RawJson, { isCompressible: method === 'GET' });
+      else {
+        writeRawJson(context, value as RawJson);
+        // Documents, the feed and OpenAPI descriptions contain neither input of the request nor secrets of the service.
+        response.isCompressible = method === 'GET';
+      }
   }
 }
 
 function writeRawJson(
-  ctx: RequestContext['ctx'],
-  response: RequestContext['response'],
+  { ctx, response }: RequestContext,
   { parts, status, etag, mediaType = 'application/json' }: RawJson,
-  { isCompressible }: { readonly isCompressible: boolean },
 ): void {
   response.set('Content-Type', `${mediaType}; charset=utf-8`);
   if (etag !== undefined) response.set('ETag', etag);
   response.body = parts;
-  response.isCompressible = isCompressible;
   if (status !== undefined) ctx.status = status;
 }
 

@@ -5,6 +5,7 @@ import type { WireActor } from '#src/contract/actor.js';
 import type { HtmlPage } from '#src/contract/browser.js';
 import type { Failure } from '#src/contract/errors.js';
 import type { EventStream } from '#src/contract/event-stream.js';
+import { requestIdPattern } from '#src/contract/headers.js';
 import type { LimitName } from '#src/contract/limits.js';
 import type { Operation, Waits } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
@@ -12,7 +13,6 @@ import type { LimitState } from '#src/platform/admission/limiter.js';
 import type { OpenBudget } from '#src/platform/admission/response-budget.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createClientAddress } from './client-address.js';
-import { requestId } from './request-id.js';
 import { ResponseBuilder } from './response-builder.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -93,7 +93,8 @@ export function createRequestContext({
   const clientAddress = createClientAddress(config.trustedProxies);
   const fixedHeaders = securityHeaders(config).flat();
   return (ctx, next) => {
-    const id = requestId(ctx.req.headers['x-request-id'], random);
+    const given = ctx.req.headers['x-request-id'];
+    const id = typeof given === 'string' && requestIdPattern.test(given) ? given : random.id();
     ctx.state.context = new RequestContext(ctx, {
       requestId: id,
       ip: clientAddress(ctx.req),

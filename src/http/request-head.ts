@@ -1,18 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '#src/contract/errors.js';
 import { serverLimits } from '#src/contract/limits.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { createHostRule } from './host.js';
 import type { Middleware } from './request-context.js';
 
 const close = { Connection: 'close' };
 
-/** Rejects requests with an ambiguous head or an unknown host. */
+/** `localhost` and names below it (RFC 6761 §6.3), 127.0.0.0/8 and ::1, each with or without a port. */
+const loopback = /^(([a-z0-9_-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:\d{0,5})?$/i;
+
+/**
+ * Rejects requests with an ambiguous head or an unknown host. An installation on localhost has development defaults, and CORS does not
+ * restrict a page whose domain resolves to this machine (DNS rebinding). So it answers loopback names only. Browsers always send `Host`.
+ */
 export function createHeadRules(config: Pick<Config, 'baseUrl'>): Middleware {
-  const isKnownHost = createHostRule(config.baseUrl);
+  const isLocal = isOnLocalhost(config.baseUrl);
   return (ctx, next) => {
     requirePlainHead(ctx.req);
-    if (!isKnownHost(ctx.req.headers.host)) throw new Failure('general_host_unknown');
+    const { host } = ctx.req.headers;
+    if (isLocal && host !== undefined && !loopback.test(host)) throw new Failure('general_host_unknown');
     return next();
   };
 }

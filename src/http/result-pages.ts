@@ -6,12 +6,11 @@ import { hostedErrorAddress, linkTo } from '#src/features/index.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { RequestContext } from './request-context.js';
-import { unshownPage } from './unshown-page.js';
 
 /** Pages that show results. */
 export interface ResultPages {
   /** The page for an error of a page, such as one of an unknown project; undefined if the caller did not ask for HTML. */
-  unshown(context: RequestContext, failure: Failure): HtmlPage | undefined;
+  unshown(context: RequestContext, failure: Failure): Promise<HtmlPage> | undefined;
   /** The page for an error; undefined if the caller did not ask for HTML. */
   failed(context: RequestContext): URL | undefined;
   /** Address of a page that shows an error. Browsers keep it in their history, so it contains no secrets. */
@@ -20,8 +19,22 @@ export interface ResultPages {
   done(context: RequestContext): URL | undefined;
 }
 
+/** Explanations for visitors by status. */
+const explanations: Readonly<Record<number, string>> = {
+  429: 'There were too many attempts. Wait a few minutes, then try again.',
+  503: 'The service is not available right now. Try again in a moment.',
+};
+const otherwise = 'The address is incomplete or not valid. Go back to the application and try again.';
+
+/** Advice for developers by type of error. */
+const fixes: Readonly<Record<string, string>> = {
+  project_not_found: 'Set the parameter project of the address to an id that “svc project list” shows.',
+  general_argument_invalid:
+    'Addresses of the application must be on a platform of the project: svc platform add --project ID --hostname HOST.',
+};
+
 /** Pages of the service that show the result of a link opened in a browser, if the application has no page for it. */
-export function createResultPages({ config, random }: Pick<Runtime, 'config' | 'random'>): ResultPages {
+export function createResultPages({ config, pages }: Pick<Runtime, 'config' | 'pages'>): ResultPages {
   const { baseUrl } = config;
   const pageOf = (name: 'failed' | 'done', context: RequestContext): URL | undefined => {
     const { project, operation, successPage } = context;
@@ -32,7 +45,9 @@ export function createResultPages({ config, random }: Pick<Runtime, 'config' | '
   return {
     unshown: (context, failure) => {
       if (context.operation?.declaration.reply.shape.kind !== 'page' || !asksForPage(context)) return undefined;
-      return unshownPage(failure, random.bytes(16).toString('base64url'), isOnLocalhost(baseUrl));
+      const { status, type, message } = failure;
+      const advice = isOnLocalhost(baseUrl) ? `${message} ${fixes[type] ?? ''}`.trim() : '';
+      return pages.render('unshown', { explanation: explanations[status] ?? otherwise, advice });
     },
     failed: (context) => pageOf('failed', context),
     errorAddress: (page, failure) => {

@@ -29,66 +29,49 @@ const services: Readonly<Record<string, string>> = {
   webhooks: 'Webhooks',
 };
 
-const webServices: ReadonlySet<string> = new Set([
-  ...['Account', 'Avatars', 'Databases', 'Locale', 'Storage', 'TablesDB', 'Teams'],
-]);
+const webServices = ['Account', 'Avatars', 'Databases', 'Locale', 'Storage', 'TablesDB', 'Teams'];
 
-/** Methods that are not called as their operation. */
+/** What methods are about, by the part of an id before the dot: `documents.update` is `updateDocument`. Others have only a verb. */
+const nouns: Readonly<Record<string, string>> = {
+  buckets: 'Bucket',
+  documents: 'Document',
+  files: 'File',
+  platforms: 'Platform',
+  rows: 'Row',
+};
+
+/** Verbs of operations on several objects, with those of the SDKs. */
+const pluralVerbs: Readonly<Record<string, string>> = {
+  deleteAll: 'delete',
+  list: 'list',
+  updateAll: 'update',
+  upsertAll: 'upsert',
+};
+
+/** Methods that have another name. */
 const renamed: Readonly<Record<string, string>> = {
   'account.createEmailSession': 'createEmailPasswordSession',
   'account.createJwt': 'createJWT',
-  'buckets.create': 'createBucket',
-  'buckets.delete': 'deleteBucket',
-  'buckets.get': 'getBucket',
-  'buckets.list': 'listBuckets',
-  'buckets.update': 'updateBucket',
-  'documents.create': 'createDocument',
   'documents.decrement': 'decrementDocumentAttribute',
-  'documents.delete': 'deleteDocument',
-  'documents.deleteAll': 'deleteDocuments',
-  'documents.get': 'getDocument',
   'documents.increment': 'incrementDocumentAttribute',
-  'documents.list': 'listDocuments',
-  'documents.update': 'updateDocument',
-  'documents.updateAll': 'updateDocuments',
-  'documents.upsert': 'upsertDocument',
-  'documents.upsertAll': 'upsertDocuments',
-  'files.create': 'createFile',
-  'files.delete': 'deleteFile',
   'files.download': 'getFileDownload',
-  'files.get': 'getFile',
-  'files.list': 'listFiles',
   'files.preview': 'getFilePreview',
-  'files.update': 'updateFile',
   'files.view': 'getFileView',
   'platforms.create': 'createWebPlatform',
-  'platforms.createAndroid': 'createAndroidPlatform',
-  'platforms.createApple': 'createApplePlatform',
-  'platforms.createLinux': 'createLinuxPlatform',
-  'platforms.createWindows': 'createWindowsPlatform',
-  'platforms.get': 'getPlatform',
-  'platforms.delete': 'deletePlatform',
-  'platforms.list': 'listPlatforms',
   'platforms.update': 'updateWebPlatform',
-  'platforms.updateAndroid': 'updateAndroidPlatform',
-  'platforms.updateApple': 'updateApplePlatform',
-  'platforms.updateLinux': 'updateLinuxPlatform',
-  'platforms.updateWindows': 'updateWindowsPlatform',
-  'rows.create': 'createRow',
   'rows.decrement': 'decrementRowColumn',
-  'rows.delete': 'deleteRow',
-  'rows.deleteAll': 'deleteRows',
-  'rows.get': 'getRow',
   'rows.increment': 'incrementRowColumn',
-  'rows.list': 'listRows',
-  'rows.update': 'updateRow',
-  'rows.updateAll': 'updateRows',
-  'rows.upsert': 'upsertRow',
-  'rows.upsertAll': 'upsertRows',
   'users.createMd5User': 'createMD5User',
   'users.createPhpassUser': 'createPHPassUser',
   'users.createShaUser': 'createSHAUser',
 };
+
+function methodOf(area: string, verb: string): string {
+  const noun = nouns[area];
+  if (noun === undefined) return verb;
+  const plural = pluralVerbs[verb];
+  return plural === undefined ? `${verb}${noun}` : `${plural}${noun}s`;
+}
 
 /** Operations of these services that the SDKs do not have. */
 const absent: ReadonlySet<string> = new Set([
@@ -126,6 +109,6 @@ export function sdkMethodOf({ id, access: { auth } }: Pick<Declaration, 'id' | '
   const service = services[area];
   if (service === undefined || absent.has(id)) return undefined;
   const isForUsers = auth.includes('user') || auth.includes('guest');
-  const all: readonly Sdk[] = isForUsers && webServices.has(service) ? ['web', 'node'] : ['node'];
-  return { service, method: renamed[id] ?? verb, sdks: all.filter((sdk) => lacking[id] !== sdk) };
+  const all: readonly Sdk[] = isForUsers && webServices.includes(service) ? ['web', 'node'] : ['node'];
+  return { service, method: renamed[id] ?? methodOf(area, verb), sdks: all.filter((sdk) => lacking[id] !== sdk) };
 }

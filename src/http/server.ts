@@ -5,7 +5,6 @@ import {
   type RequestListener,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -13,7 +12,7 @@ import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { watchBodyTime } from './body-time.js';
-import { wireVersion } from './envelope.js';
+import { endWithError } from './errors.js';
 import { createRequestOrder } from './request-order.js';
 import { securityHeaders } from './security-headers.js';
 import type { UpgradeHandler } from './upgrade.js';
@@ -165,11 +164,6 @@ function refuse(
 /** Answers a client without a response object and closes the connection. */
 function close(socket: Socket, type: ErrorType, message: string, headers: string): void {
   if (!socket.writable) return;
-  const { status } = errorCatalog[type];
-  const body = JSON.stringify({ message, code: status, type, version: wireVersion });
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}Connection: close\r\n\r\n${body}`,
-  );
+  endWithError(socket, { status: errorCatalog[type].status, type, message }, headers);
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }

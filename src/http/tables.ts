@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Declaration } from '#src/contract/declaration.js';
-import { type ErrorType, errorCatalog, Failure } from '#src/contract/errors.js';
+import { errorCatalog, Failure, inTables } from '#src/contract/errors.js';
 import type { Call, Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { tableTerms } from '#src/contract/terms.js';
+import { inTableTerms, tableTerms } from '#src/contract/terms.js';
 
 /** Names in paths, bodies and replies of `/databases`, with their equivalents in `/tablesdb`. */
 const renames: Readonly<Record<string, string>> = {
@@ -19,29 +19,19 @@ const renames: Readonly<Record<string, string>> = {
   relatedCollectionId: 'relatedTableId',
 };
 
-/** Words in operation ids, schema names and error types. */
+/** Words in operation ids and schema names. */
 const words: readonly (readonly [RegExp, string])[] = [
   [/^databases\b/, 'tablesdb'],
   [/^documents\b/, 'rows'],
-  [/^document(?=_|$)/, 'row'],
-  [/^collection(?=_|$)/, 'table'],
-  [/^attribute(?=_|$)/, 'column'],
-  [/^index(?=_|$)/, 'column_index'],
   [/^Index/, 'ColumnIndex'],
   [/Collection/, 'Table'],
   [/Document/, 'Row'],
   [/Attribute/, 'Column'],
 ];
-const inSummaries: readonly (readonly [RegExp, string])[] = [
-  [/collection/g, 'table'],
-  [/document/g, 'row'],
-  [/\ban attribute/gi, 'a column'],
-  [/attribute/g, 'column'],
-];
 
 const renamed = (name: string): string => renames[name] ?? name;
-const reworded = (text: string, table = words): string =>
-  table.reduce((result, [word, instead]) => result.replace(word, instead), text);
+const reworded = (text: string): string =>
+  words.reduce((result, [word, instead]) => result.replace(word, instead), text);
 
 /** Duplicates the operations on databases below `/tablesdb`, with the names used by newer SDKs. */
 export function tablesOperations(operations: readonly Operation[]): Operation[] {
@@ -83,7 +73,7 @@ function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaratio
     path: renamedPath(path),
     ...(aliases === undefined ? {} : { aliases: aliases.map(renamedPath) }),
     tag: 'tablesdb',
-    summary: reworded(summary, inSummaries),
+    summary: inTableTerms(summary),
     input: {
       ...input,
       ...(input.params && { params: schemaOf(input.params) as z.ZodObject }),
@@ -92,7 +82,7 @@ function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaratio
     reply: {
       ...reply,
       shape: shape.kind === 'json' ? { ...shape, schema: schemaOf(shape.schema) } : shape,
-      errors: reply.errors.map(errorOf),
+      errors: reply.errors.map(inTables),
     },
   };
 }
@@ -162,15 +152,10 @@ function renamedText({ parts, status, etag }: RawJson): RawJson {
   );
 }
 
-function errorOf(type: ErrorType): ErrorType {
-  const name = reworded(type);
-  return name in errorCatalog ? (name as ErrorType) : type;
-}
-
 /** Converts a failure to the new names. */
 function failureOf(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
-  const type = errorOf(error.type);
+  const type = inTables(error.type);
   const { retryAfter, headers, members, cause, problems, wording } = error;
   const more = { headers, members, cause, ...(retryAfter === undefined ? {} : { retryAfter }) };
   if (problems.length > 0)

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
@@ -8,7 +8,7 @@ import { realtimeLimits } from '#src/contract/limits.js';
 import { type ClientConnection, closeCodes, type Features } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Authentication } from './authenticate.js';
-import { wireVersion } from './envelope.js';
+import { endWithError } from './errors.js';
 import type { RequestLimit } from './limit.js';
 import type { ServerState } from './ops.js';
 import type { OriginChecks } from './origins.js';
@@ -167,7 +167,10 @@ async function callerOf({ authentication, origins }: Deps, context: RequestConte
   const jwt = firstParameter(ctx.querystring, 'jwt');
   await authentication.actor(context, project, jwt === '' ? undefined : jwt);
   const { actor } = context;
-  if (actor?.kind === 'key') throw new Failure(...notForKeys);
+  if (actor?.kind === 'key')
+    throw new Failure('general_unauthorized_scope', {
+      message: 'Sockets are for users and guests. With a server key, read GET /v1/events as server-sent events.',
+    });
   return actor?.kind === 'user' && !actor.session.pending ? actor : undefined;
 }
 
@@ -180,11 +183,6 @@ function refuse({ log }: Deps, connection: ClientConnection, error: unknown): vo
   connection.send(JSON.stringify({ type: 'error', data: { code, message } }));
   connection.close(code, message);
 }
-
-const notForKeys = [
-  'general_unauthorized_scope',
-  { message: 'Sockets are for users and guests. With a server key, read GET /v1/events as server-sent events.' },
-] as const;
 
 function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString() : Array.isArray(data) ? Buffer.concat(data).toString() : '';
@@ -226,12 +224,8 @@ function serveWithout(server: Server, request: IncomingMessage, socket: Duplex, 
 /** Answers a handshake that fails before the socket is open. */
 function answerError(socket: Duplex, error: unknown, requestId: string): void {
   const failure = error instanceof Failure ? error : new Failure('general_unavailable');
-  const { status, type, message, retryAfter, headers } = failure;
-  const body = JSON.stringify({ message, code: status, type, version: wireVersion });
+  const { retryAfter, headers } = failure;
   const more = { ...headers, ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }) };
   const lines = Object.entries(more).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n${lines.join('')}Connection: close\r\n\r\n${body}`,
-  );
+  endWithError(socket, failure, `X-Request-Id: ${requestId}\r\n${lines.join('')}`);
 }

@@ -41,24 +41,24 @@ export class Quota {
 
   /** Acquires an amount. Throws the error of `refuse` if it would exceed a bound. */
   take(owner: string, amount = 1): void {
-    const bound = this.#exceededBy(owner, amount);
-    if (bound !== undefined) throw this.#bounds.refuse?.(bound) ?? new Error(`exceeds the quota (${bound})`);
+    this.#require(owner, amount);
     this.#held.add(owner, amount);
   }
 
   /** The same; returns a function that gives the amount back, once. */
   hold(owner: string, amount = 1): () => void {
-    this.take(owner, amount);
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.give(owner, amount);
-      isHeld = false;
-    };
+    this.#require(owner, amount);
+    return this.#held.take(owner, amount);
   }
 
   /** Gives an amount back. */
   give(owner: string, amount = 1): void {
     this.#held.add(owner, -amount);
+  }
+
+  #require(owner: string, amount: number): void {
+    const bound = this.#exceededBy(owner, amount);
+    if (bound !== undefined) throw this.#bounds.refuse?.(bound) ?? new Error(`exceeds the quota (${bound})`);
   }
 
   #exceededBy(owner: string, amount: number): Bound | undefined {

@@ -9,10 +9,7 @@ const magic = Buffer.from('age-encryption.org/v1');
 
 /** The passphrase is missing or wrong. */
 export class PassphraseError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'PassphraseError';
-  }
+  override readonly name = 'PassphraseError';
 }
 
 /** Encrypts bytes with a passphrase, in the age format; the program `age` decrypts them. */

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, type ScryptOptions, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
 import { type Identity, type Recipient, Stanza } from 'age-encryption';
 
 /** Work factor of new archives, the one of the program `age`. */
@@ -51,13 +52,11 @@ export function identityOf(passphrase: string): Identity {
 
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
+const derive = promisify<Buffer, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
 /** Derives a key, in a thread. */
 function keyOf(passphrase: string, salt: Buffer, factor: number): Promise<Buffer> {
   const N = 2 ** factor;
   const limits = { N, r: 8, p: 1, maxmem: 2 * 128 * N * 8 };
-  return new Promise((resolve, reject) => {
-    scrypt(passphrase, Buffer.concat([Buffer.from(label), salt]), 32, limits, (error, key) =>
-      error ? reject(error) : resolve(key),
-    );
-  });
+  return derive(Buffer.from(passphrase), Buffer.concat([Buffer.from(label), salt]), 32, limits);
 }

@@ -3,15 +3,11 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
-import { trailerBytes, trailerOf } from './trailer.js';
-import type { ArchiveEntry } from './writer.js';
+import { type ArchiveEntry, trailerBytes, trailerOf } from './writer.js';
 
 /** The bytes are not those of a whole archive that was written by `archiveOf`. */
 export class DamagedArchiveError extends Error {
-  constructor(problem: string, options?: ErrorOptions) {
-    super(problem, options);
-    this.name = 'DamagedArchiveError';
-  }
+  override readonly name = 'DamagedArchiveError';
 }
 
 /**

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type Pack, pack } from 'tar-stream';
-import { trailerOf } from './trailer.js';
 
 /** An entry of an archive. */
 export interface ArchiveEntry {
@@ -11,6 +10,11 @@ export interface ArchiveEntry {
   readonly size: number;
   readonly bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
+
+/** The last line of an archive, with the digest of what precedes it. */
+export const trailerOf = (sha256: string): Uint8Array => Buffer.from(`sha256 ${sha256}\n`);
+/** Its length. */
+export const trailerBytes = trailerOf('0'.repeat(64)).length;
 
 /**
  * A tar archive (POSIX.1-2001) of entries, as bytes, followed by a line with the SHA-256 of all that precedes it. Programs such as `tar`

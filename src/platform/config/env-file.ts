@@ -1,6 +1,6 @@
 import { similar } from '#src/contract/similar.js';
 import type { GivenProblem } from './config-error.js';
-import { settings } from './schema.js';
+import { settingNames } from './schema.js';
 
 /** Content of a settings file. */
 export interface EnvFile {
@@ -14,7 +14,6 @@ export const noLines: EnvFile = { values: {}, lines: {} };
 
 /** Parses KEY=VALUE lines like systemd's EnvironmentFile: `#` comments, optional quotes around the value. */
 export function parseEnvFile(content: string, problems: GivenProblem[]): EnvFile {
-  const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   const values: Record<string, string> = {};
   const lines: Record<string, number[]> = {};
   for (const [index, line] of content.split(/\r?\n/).entries()) {

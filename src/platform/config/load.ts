@@ -7,7 +7,7 @@ import { ConfigError, type GivenProblem, toProblem, unreadableFile } from './con
 import { problemsBetween } from './cross-field.js';
 import { type EnvFile, noLines, parseEnvFile } from './env-file.js';
 import { MasterKey, type MasterKeyFile } from './master-key.js';
-import { type Config, type Setting, settings } from './schema.js';
+import { type Config, type Setting, settingNames, settings } from './schema.js';
 import { Secret } from './secret.js';
 
 /** Source of a value. */
@@ -154,7 +154,6 @@ export function environmentBeside(options: Pick<LoadOptions, 'environment' | 'fi
 
 /** Not reported as problems: other programs share the environment. */
 function unknownNamesIn(environment: LoadOptions['environment']): string[] {
-  const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   return Object.keys(environment)
     .filter((name) => /^SVC_(?!TEST_|CONFIG$)/.test(name) && !settingNames.includes(name))
     .sort()

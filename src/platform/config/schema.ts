@@ -17,92 +17,62 @@ import {
   masterKey,
   rateOverrides,
   secret,
+  smtpUrl,
   wholeNumberIn,
 } from './setting-values.js';
 import { smsUrl } from './sms-gateway.js';
-import { smtpUrl } from './smtp-url.js';
 
 /** A setting of the installation. */
-export interface Setting<S extends z.ZodType = z.ZodType> {
+export interface Setting<S extends z.ZodType = z.ZodType, F extends string | null = string | null> {
   /** Its name in the environment and in `svc.env`. */
   readonly key: `SVC_${string}`;
   /** Converts the text of the file or environment to the value. */
   readonly schema: S;
   /** The default text; null if the setting is optional. */
-  readonly fallback: string | null;
+  readonly fallback: F;
   readonly summary: string;
 }
 
+/** Describes a setting whose key is made of the name of its field, such as `SVC_POOL_SIZE` of `poolSize`, unless it is given. */
 const setting = <S extends z.ZodType, const F extends string | null>(
-  key: `SVC_${string}`,
   schema: S,
   fallback: F,
   summary: string,
-) => ({ key, schema, fallback, summary });
+  key?: Setting['key'],
+) => ({ schema, fallback, summary, key });
 
-/** Every setting of the installation. A test compares templates/config/svc.env and docs/settings.md with this table. */
-export const settings = {
-  dataDir: setting(
-    'SVC_DATA_DIR',
-    z.string().min(1),
-    './svc-data',
-    'Directory of the SQLite file and all other data; created 0700',
-  ),
-  databaseUrl: setting(
-    'SVC_DATABASE_URL',
-    databaseUrl,
-    null,
-    'sqlite:FILE or postgres://…; unset: svc.db in the data directory',
-  ),
+const table = {
+  dataDir: setting(z.string().min(1), './svc-data', 'Directory of the SQLite file and all other data; created 0700'),
+  databaseUrl: setting(databaseUrl, null, 'sqlite:FILE or postgres://…; unset: svc.db in the data directory'),
   databaseListenUrl: setting(
-    'SVC_DATABASE_LISTEN_URL',
     databaseUrl,
     null,
     'postgres://… past the connection pooler in SVC_DATABASE_URL, for notifications of new events',
   ),
-  databaseReadUrl: setting('SVC_DATABASE_READ_URL', standbyUrl, null, 'postgres://… of a standby that answers lists'),
-  poolSize: setting(
-    'SVC_POOL_SIZE',
-    wholeNumberIn(4, 200),
-    '12',
-    'Most Postgres connections of a process for requests and jobs',
-  ),
+  databaseReadUrl: setting(standbyUrl, null, 'postgres://… of a standby that answers lists'),
+  poolSize: setting(wholeNumberIn(4, 200), '12', 'Most Postgres connections of a process for requests and jobs'),
   filesUrl: setting(
-    'SVC_FILES_URL',
     filesUrl,
     null,
     'file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: files in the data directory',
   ),
-  filesKeyId: setting('SVC_FILES_KEY_ID', z.string().min(1), null, 'Id of the access key of the S3 service'),
-  filesSecret: setting('SVC_FILES_SECRET', secret, null, 'Secret of the access key of the S3 service'),
+  filesKeyId: setting(z.string().min(1), null, 'Id of the access key of the S3 service'),
+  filesSecret: setting(secret, null, 'Secret of the access key of the S3 service'),
   filesFrom: setting(
-    'SVC_FILES_FROM',
     filesUrl,
     null,
     'Where the bytes of files were before SVC_FILES_URL, until `svc files move` has copied all of them',
   ),
-  masterKey: setting(
-    'SVC_MASTER_KEY',
-    masterKey,
-    null,
-    'Encrypts every stored secret: 32 bytes base64url, made by `svc init`',
-  ),
+  masterKey: setting(masterKey, null, 'Encrypts every stored secret: 32 bytes base64url, made by `svc init`'),
   baseUrl: setting(
-    'SVC_BASE_URL',
     baseUrl,
     'http://localhost:8080/v1',
     'Public address of the API, ending in /v1; cookies are Secure if it is https',
   ),
-  host: setting('SVC_HOST', z.string().min(1), '127.0.0.1', 'Address to listen on'),
-  port: setting('SVC_PORT', wholeNumberIn(0, 65_535), '8080', 'Port to listen on; 0 takes a free one'),
-  trustedProxies: setting(
-    'SVC_TRUSTED_PROXIES',
-    cidrs,
-    '',
-    'CIDRs of proxies whose X-Forwarded-* headers are believed',
-  ),
+  host: setting(z.string().min(1), '127.0.0.1', 'Address to listen on'),
+  port: setting(wholeNumberIn(0, 65_535), '8080', 'Port to listen on; 0 takes a free one'),
+  trustedProxies: setting(cidrs, '', 'CIDRs of proxies whose X-Forwarded-* headers are believed'),
   headerAliases: setting(
-    'SVC_HEADER_ALIASES',
     z
       .string()
       .transform(list)
@@ -113,227 +83,166 @@ export const settings = {
     'Appwrite',
     'Other brand names accepted in headers: X-<name>-Project, -Session, -Key and -JWT',
   ),
-  passwordMinLength: setting(
-    'SVC_PASSWORD_MIN_LENGTH',
-    wholeNumberIn(8, 64),
-    '8',
-    'Shortest password, in characters; 8 to 64',
-  ),
-  passwordHash: setting(
-    'SVC_PASSWORD_HASH',
-    z.enum(['scrypt', 'argon2id']),
-    'scrypt',
-    'How new passwords are hashed: scrypt or argon2id',
-  ),
+  passwordMinLength: setting(wholeNumberIn(8, 64), '8', 'Shortest password, in characters; 8 to 64'),
+  passwordHash: setting(z.enum(['scrypt', 'argon2id']), 'scrypt', 'How new passwords are hashed: scrypt or argon2id'),
   breachCheck: setting(
-    'SVC_BREACH_CHECK',
     z.enum(['off', 'on', 'strict']),
     'off',
     'Refuse passwords known from breaches: off, on, or strict (refuse too while the corpus cannot be asked)',
   ),
   breachUrl: setting(
-    'SVC_BREACH_URL',
     httpUrl,
     'https://api.pwnedpasswords.com/range/',
     'Range API of the breach check; five hex characters of a SHA-1 are appended',
   ),
   updateUrl: setting(
-    'SVC_UPDATE_URL',
     httpUrl,
     null,
     'URL with the newest version, which only `svc version --check` requests; unset: it requests nothing',
   ),
-  sessionDays: setting('SVC_SESSION_DAYS', wholeNumberIn(1, 365), '30', 'Days a session lives'),
+  sessionDays: setting(wholeNumberIn(1, 365), '30', 'Days a session lives'),
   sessionIdleDays: setting(
-    'SVC_SESSION_IDLE_DAYS',
     wholeNumberIn(1, 365),
     null,
     'Days without use after which a session ends; unset: no idle limit',
   ),
   smtpUrl: setting(
-    'SVC_SMTP_URL',
     smtpUrl,
     null,
     'smtp://USER:PASSWORD@HOST:PORT or smtps://…; unset: mails are kept in the dev mailbox, `svc mail list`',
   ),
-  mailFrom: setting('SVC_MAIL_FROM', mailFrom, null, 'Sender of mails, such as App <no-reply@example.com>'),
+  mailFrom: setting(mailFrom, null, 'Sender of mails, such as App <no-reply@example.com>'),
   templatesDir: setting(
-    'SVC_TEMPLATES_DIR',
     z.string().min(1),
     null,
     'Directory of texts that replace those of mails and SMS; unset: templates in the data directory',
   ),
   smsUrl: setting(
-    'SVC_SMS_URL',
     smsUrl,
     null,
     'SMS gateway, https://USER:PASSWORD@HOST/PATH or twilio://SID:TOKEN@/?from=NUMBER; unset: no login by phone',
   ),
   tokensInResponse: setting(
-    'SVC_TOKENS_IN_RESPONSE',
     z.enum(['auto', 'any', 'key', 'never']),
     'auto',
     'Who gets the secrets of verification and recovery in the response while no mail is configured: auto, any, key or never',
   ),
   realtimeSockets: setting(
-    'SVC_REALTIME_SOCKETS',
     wholeNumberIn(1, 100_000),
     '10000',
     'Sockets of clients in a process; further ones are closed with 1013',
   ),
-  realtimeSocketsPerProject: setting(
-    'SVC_REALTIME_SOCKETS_PER_PROJECT',
-    wholeNumberIn(1, 100_000),
-    '5000',
-    'Of these, sockets of a project',
-  ),
-  realtimeSocketsPerUser: setting(
-    'SVC_REALTIME_SOCKETS_PER_USER',
-    wholeNumberIn(1, 100_000),
-    '500',
-    'Of these, sockets of a user',
-  ),
+  realtimeSocketsPerProject: setting(wholeNumberIn(1, 100_000), '5000', 'Of these, sockets of a project'),
+  realtimeSocketsPerUser: setting(wholeNumberIn(1, 100_000), '500', 'Of these, sockets of a user'),
   realtimeSocketsPerAddress: setting(
-    'SVC_REALTIME_SOCKETS_PER_ADDRESS',
     wholeNumberIn(1, 100_000),
     '1000',
     'Of these, sockets of an address: IPv4, or the /64 of IPv6',
   ),
-  rateLimit: setting('SVC_RATE_LIMIT', flag, 'on', 'off switches the request limits off, for tests'),
+  rateLimit: setting(flag, 'on', 'off switches the request limits off, for tests'),
   rateLimits: setting(
-    'SVC_RATE_LIMITS',
     rateOverrides,
     '',
     'Overrides, class=count/seconds separated by commas; `svc limits show` lists the classes',
   ),
   totalLimit: setting(
-    'SVC_TOTAL_LIMIT',
     wholeNumberIn(0, 2_000_000_000),
     '5000',
     'How far the total of a filtered list counts; 0: without limit',
   ),
   querySeconds: setting(
-    'SVC_QUERY_SECONDS',
     wholeNumberIn(1, 600),
     '10',
     'Seconds for which a statement of the database may run; then the answer is 503 `general_query_timeout`',
   ),
   answerMaxBytes: setting(
-    'SVC_ANSWER_MAX_BYTES',
     wholeNumberIn(65_536, 134_217_728),
     '16777216',
     'Largest response in bytes; all responses under way in a process have four times as much, and further large ones wait',
   ),
   compression: setting(
-    'SVC_COMPRESSION',
     flag,
     'true',
     'false sends documents, the feed and OpenAPI descriptions uncompressed, such as behind a proxy that compresses them',
   ),
   fileMaxBytes: setting(
-    'SVC_FILE_MAX_BYTES',
     wholeNumberIn(1, 53_687_091_200),
     '30000000',
     'Largest file in bytes, for new buckets that set no size of their own',
   ),
-  bodyMaxBytes: setting(
-    'SVC_BODY_MAX_BYTES',
-    wholeNumberIn(1024, 104_857_600),
-    '1048576',
-    'Largest JSON body in bytes',
-  ),
+  bodyMaxBytes: setting(wholeNumberIn(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
   auditDays: setting(
-    'SVC_AUDIT_DAYS',
     wholeNumberIn(30, 36_500),
     null,
     'Days for which entries of the audit log are kept, at least 30; unset: for ever',
   ),
   backupTo: setting(
-    'SVC_BACKUP_TO',
     backupSchemas.to,
     null,
     'Where backups are: a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: backups in the data directory',
   ),
-  backupKeyId: setting(
-    'SVC_BACKUP_KEY_ID',
-    z.string().min(1),
-    null,
-    'Id of the access key for backups in S3; unset: that of the files',
-  ),
-  backupSecret: setting('SVC_BACKUP_SECRET', secret, null, 'Secret of the access key for backups in S3'),
+  backupKeyId: setting(z.string().min(1), null, 'Id of the access key for backups in S3; unset: that of the files'),
+  backupSecret: setting(secret, null, 'Secret of the access key for backups in S3'),
   backupPassphrase: setting(
-    'SVC_BACKUP_PASSPHRASE',
     secret,
     null,
     'Encrypts backups, unless a command names another passphrase; unset: they are not encrypted',
   ),
   backupCron: setting(
-    'SVC_BACKUP_CRON',
     backupSchemas.cron,
     null,
     'When the server makes a backup, in UTC, such as 0 3 * * *; unset: never',
   ),
   backupKeep: setting(
-    'SVC_BACKUP_KEEP',
     backupSchemas.keep,
     null,
     'How many backups are kept after a scheduled one: 14, or 7d4w6m for days, weeks and months; unset: all',
   ),
   allowInsecure: setting(
-    'SVC_WEBHOOK_ALLOW_INSECURE',
     flag,
     'false',
     'true lets outbound calls use http and private addresses, for development and tests',
+    'SVC_WEBHOOK_ALLOW_INSECURE',
   ),
-  egressAllow: setting(
-    'SVC_EGRESS_ALLOW',
-    cidrs,
-    '',
-    'CIDRs that outbound calls may reach although they are not public',
-  ),
+  egressAllow: setting(cidrs, '', 'CIDRs that outbound calls may reach although they are not public'),
   pgPrepared: setting(
-    'SVC_PG_PREPARED',
     z.union([z.literal('auto'), flag]),
     'auto',
     'Prepared statements on Postgres; auto uses them unless a connection pooler is in between',
   ),
-  startPage: setting(
-    'SVC_START_PAGE',
-    flag,
-    'on',
-    'off answers 404 at / and /v1, where the service otherwise says that it runs',
-  ),
-  tlsCert: setting(
-    'SVC_TLS_CERT',
-    z.string().min(1),
-    null,
-    'PEM file of the certificate chain, to serve https directly',
-  ),
-  tlsKey: setting('SVC_TLS_KEY', z.string().min(1), null, 'PEM file of the private key'),
+  startPage: setting(flag, 'on', 'off answers 404 at / and /v1, where the service otherwise says that it runs'),
+  tlsCert: setting(z.string().min(1), null, 'PEM file of the certificate chain, to serve https directly'),
+  tlsKey: setting(z.string().min(1), null, 'PEM file of the private key'),
   drainSeconds: setting(
-    'SVC_DRAIN_SECONDS',
     wholeNumberIn(0, 300),
     '0',
     'After SIGTERM: seconds in which /readyz is 503 and requests are still served',
   ),
-  pidfile: setting('SVC_PIDFILE', z.string().min(1), null, 'File that holds the process id while the server runs'),
-  logLevel: setting('SVC_LOG_LEVEL', z.enum(logLevels), 'info', 'debug, info, warn or error'),
-  logFormat: setting(
-    'SVC_LOG_FORMAT',
-    z.enum(['json', 'pretty']),
-    null,
-    'json or pretty; unset: pretty on a terminal, else json',
-  ),
+  pidfile: setting(z.string().min(1), null, 'File that holds the process id while the server runs'),
+  logLevel: setting(z.enum(logLevels), 'info', 'debug, info, warn or error'),
+  logFormat: setting(z.enum(['json', 'pretty']), null, 'json or pretty; unset: pretty on a terminal, else json'),
   logFile: setting(
-    'SVC_LOG_FILE',
     z.string().min(1),
     null,
     'File to which the log of the server is appended; reopened on SIGHUP. Unset: stderr',
   ),
-  project: setting('SVC_PROJECT', customId, null, 'Project of commands without --project; unset: the only one'),
+  project: setting(customId, null, 'Project of commands without --project; unset: the only one'),
 } as const;
 
-type Settings = typeof settings;
+type Table = typeof table;
+type Settings = { readonly [K in keyof Table]: Setting<Table[K]['schema'], Table[K]['fallback']> };
+
+/** Every setting of the installation. A test compares templates/config/svc.env and docs/settings.md with this table. */
+export const settings = Object.fromEntries(
+  Object.entries(table).map(([name, { key = keyOf(name), ...rest }]) => [name, { key, ...rest }]),
+) as Settings;
+
+/** Every name that the environment and `svc.env` may use. */
+export const settingNames: readonly string[] = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
+
+function keyOf(name: string): Setting['key'] {
+  return `SVC_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
 
 /** The effective settings, frozen. Optional ones without a value are undefined. */
 export type Config = {

@@ -25,11 +25,11 @@ export async function* sealSegments(key: Buffer, bytes: AsyncIterable<Uint8Array
     pending = Buffer.concat([pending, chunk]);
     // The last segment is known only at the end.
     while (pending.length > segmentBytes) {
-      yield seal(key, number++, false, pending.subarray(0, segmentBytes));
+      yield encrypt(key, nonceOf(number++, false), pending.subarray(0, segmentBytes));
       pending = pending.subarray(segmentBytes);
     }
   }
-  yield seal(key, number, true, pending);
+  yield encrypt(key, nonceOf(number, true), pending);
 }
 
 /** Number of plain bytes of a sealed object of `size` bytes. */
@@ -59,7 +59,7 @@ export async function* openSegments(
   const lastOfObject = Math.ceil(size / sealedBytes) - 1;
   const lastOfRange = Math.floor(end / segmentBytes);
   const next = (bytes: number): Buffer => {
-    const plain = open(key, number, number === lastOfObject, pending.subarray(0, bytes));
+    const plain = decrypt(key, nonceOf(number, number === lastOfObject), pending.subarray(0, bytes));
     pending = pending.subarray(bytes);
     const at = number * segmentBytes;
     number += 1;
@@ -76,21 +76,16 @@ export async function* openSegments(
 /** Encrypts a whole value (AES-256-GCM), with a random nonce in front. */
 export function sealBuffer(key: Buffer, plain: Buffer): Buffer {
   const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([nonce, encrypt(key, nonce, plain)]);
 }
 
 /** Decrypts a value; undefined if it was changed or sealed with another key. */
 export function openBuffer(key: Buffer, sealed: Buffer): Buffer | undefined {
-  if (sealed.length < nonceBytes + tagBytes) return undefined;
-  const end = sealed.length - tagBytes;
-  const options = { authTagLength: tagBytes };
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), options);
-  decipher.setAuthTag(sealed.subarray(end));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, end)), decipher.final()]);
-  } catch {
-    return undefined;
+    return decrypt(key, sealed.subarray(0, nonceBytes), sealed.subarray(nonceBytes));
+  } catch (error) {
+    if (error instanceof BrokenSealError) return undefined;
+    throw error;
   }
 }
 
@@ -101,15 +96,16 @@ function nonceOf(number: number, isLast: boolean): Buffer {
   return nonce;
 }
 
-function seal(key: Buffer, number: number, isLast: boolean, plain: Buffer): Buffer {
-  const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number, isLast));
+/** Encrypts bytes and appends the tag. */
+function encrypt(key: Buffer, nonce: Buffer, plain: Buffer): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-function open(key: Buffer, number: number, isLast: boolean, sealed: Buffer): Buffer {
+function decrypt(key: Buffer, nonce: Buffer, sealed: Buffer): Buffer {
   const at = sealed.length - tagBytes;
   if (at < 0) throw new BrokenSealError('it is shorter than it was');
-  const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: tagBytes });
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   decipher.setAuthTag(sealed.subarray(at));
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, at)), decipher.final()]);

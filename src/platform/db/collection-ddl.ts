@@ -1,5 +1,5 @@
 import { bind } from '../runtime/bind.js';
-import { countsTable, documentTable, readersTable, statement } from './collection-tables.js';
+import { countsTable, documentTable, readersTable } from './collection-tables.js';
 import {
   changeTrigger,
   collectionTriggers,
@@ -9,7 +9,7 @@ import {
 } from './collection-triggers.js';
 import { createWords, dropWords } from './collection-words.js';
 import { type ColumnKind, castTypes, type DialectName, dialectWords } from './dialect-words.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { TableDrop } from './table-removal.js';
 
 /** The column of an attribute. */
@@ -91,14 +91,14 @@ function create(dialect: DialectName, number: number): Query[] {
     timeIndex(dialect, number, 'created'),
     timeIndex(dialect, number, 'updated'),
     statement(`insert into ${countsTable} (number, documents) values (${number}, 0)`),
-    ...collectionTriggers(dialect, number).map(statement),
+    ...collectionTriggers(dialect, number).map((text) => statement(text)),
     ...track(dialect, number),
   ];
 }
 
 /** Records changes of documents from now on; the table must be locked. */
 function track(dialect: DialectName, number: number): Query[] {
-  return changeTrigger(dialect, number).map(statement);
+  return changeTrigger(dialect, number).map((text) => statement(text));
 }
 
 /** An index for the default order of lists. */
@@ -171,7 +171,7 @@ function orderOf(dialect: DialectName, { descending, nullable }: IndexedColumn):
 function beginUpgrade(dialect: DialectName, number: number): Query[] {
   return [
     statement(`alter table ${readersTable(number)} add column created_at ${types[dialect].text}`),
-    ...replacedTriggers(dialect, number).map(statement),
+    ...replacedTriggers(dialect, number).map((text) => statement(text)),
     statement(
       `insert into ${countsTable} (number, documents) select ${number}, count(*) from ${documentTable(number)}`,
     ),

@@ -1,5 +1,3 @@
-import type { Query } from './query.js';
-
 /** The table of a collection. Table names contain only numbers assigned by the service. */
 export const documentTable = (number: number): string => `d_${number}`;
 /** The table of the roles that may read single documents. */
@@ -11,6 +9,3 @@ export const countsTable = 'collection_counts';
 
 /** The prefix of tables that are no longer used, and whose rows are being removed. */
 export const removedPrefix = 'removed_';
-
-/** A statement without values. */
-export const statement = (sql: string): Query => ({ sql, values: [] });

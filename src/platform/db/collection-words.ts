@@ -1,6 +1,6 @@
-import { documentTable, statement, wordsTable } from './collection-tables.js';
+import { documentTable, wordsTable } from './collection-tables.js';
 import type { DialectName } from './dialect-words.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { TableDrop } from './table-removal.js';
 
 /**
@@ -15,11 +15,11 @@ export function createWords(dialect: DialectName, number: number, index: number)
     return [
       `create virtual table ${words} using fts5(words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_'")`,
       `create trigger ${words}_remove after delete on ${documents} begin delete from ${words} where rowid = old.seq; end`,
-    ].map(statement);
+    ].map((text) => statement(text));
   return [
     `create table ${words} (seq bigint primary key references ${documents} (seq) on delete cascade, words tsvector not null)`,
     `create index ${words}_words on ${words} using gin (words) with (fastupdate = off)`,
-  ].map(statement);
+  ].map((text) => statement(text));
 }
 
 /** The tables of documents and of the words of one of their attributes. */

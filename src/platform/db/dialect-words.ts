@@ -78,14 +78,6 @@ export interface DialectWords {
   readonly lineFeed: string;
   /** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
   readonly forUpdate: string;
-  /** Locks them in the same way, but others may still refer to them. */
-  readonly forNoKeyUpdate: string;
-  /** Locks them against changes. */
-  readonly forShare: string;
-  /** Locks them only against being deleted. */
-  readonly forKeyShare: string;
-  /** Locks them, and skips those that another unit has locked. */
-  readonly skipLocked: string;
   /** In an INSERT after its columns: the sequence is given. */
   readonly givenSequence: string;
   /** Query that notifies other processes on a channel at the commit; undefined if the database has no notifications. */
@@ -138,10 +130,6 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'instr',
     lineFeed: 'char(10)',
     forUpdate: '',
-    forNoKeyUpdate: '',
-    forShare: '',
-    forKeyShare: '',
-    skipLocked: '',
     givenSequence: '',
     notify: undefined,
   },
@@ -184,10 +172,6 @@ export const dialectWords: Readonly<Record<DialectName, DialectWords>> = {
     positionOf: 'strpos',
     lineFeed: 'chr(10)',
     forUpdate: ' for update',
-    forNoKeyUpdate: ' for no key update',
-    forShare: ' for share',
-    forKeyShare: ' for key share',
-    skipLocked: ' for update skip locked',
     givenSequence: ' overriding system value',
     notify: 'select pg_notify(?, ?)',
   },

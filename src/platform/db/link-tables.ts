@@ -1,7 +1,7 @@
 import { attributeColumn } from './collection-ddl.js';
-import { documentTable, statement } from './collection-tables.js';
+import { documentTable } from './collection-tables.js';
 import type { DialectName } from './dialect-words.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { TableDrop } from './table-removal.js';
 
 /** A side of a link. The parents are in the collection that the relationship was created in. */

@@ -9,7 +9,7 @@ import { isNewer, version } from '../runtime/version.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
 import { type StepPlan, stepPlansOf } from './migration-plan.js';
-import type { Query, Sql, Value } from './query.js';
+import { type Query, type Sql, statement, type Value } from './query.js';
 
 /** SQLSTATE of a Postgres deadlock, and how often a move is attempted after one. */
 const deadlock = '40P01';
@@ -73,7 +73,6 @@ const table = 'schema_migrations';
  */
 export const unfinishedCopy = 'unfinished_copy';
 const createTable = `create table if not exists ${table} (name text not null primary key, applied_at text not null, usable_from text)`;
-const query = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
 
 /**
  * Reads the migrations of a directory in the order of their names. Throws if there is none, so that a wrong directory does not pass for an
@@ -88,7 +87,7 @@ export async function loadMigrations(directory: string, { dialect }: Pick<Sql, '
     builders.flatMap((builder) => {
       const compiled = builder.toSQL();
       const parts = Array.isArray(compiled) ? compiled : [compiled.toNative()];
-      return parts.map((part) => query(part.sql, (part.bindings ?? []) as Value[]));
+      return parts.map((part) => statement(part.sql, (part.bindings ?? []) as Value[]));
     });
   const knex = createKnexLoader(dialect);
   const load = async (file: string): Promise<Migration> => {
@@ -155,14 +154,14 @@ async function status({ driver, migrations }: Deps): Promise<SchemaStatus> {
 async function readApplied(driver: Driver): Promise<AppliedStep[]> {
   const exists =
     driver.dialect === 'sqlite'
-      ? await driver.read(query("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
-      : await driver.read(query('select 1 as one where to_regclass($1) is not null', [table]));
+      ? await driver.read(statement("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
+      : await driver.read(statement('select 1 as one where to_regclass($1) is not null', [table]));
   return exists.length > 0 ? stepsIn({ all: driver.read }) : [];
 }
 
 /** Selects all columns, because earlier versions made the table without `usable_from`. */
 async function stepsIn(source: Source): Promise<AppliedStep[]> {
-  const rows = await source.all(query(`select * from ${table} order by name`));
+  const rows = await source.all(statement(`select * from ${table} order by name`));
   return rows.map(({ name, usable_from: from }) => ({
     name: String(name),
     usableFrom: typeof from === 'string' ? from : null,
@@ -175,9 +174,9 @@ async function namesIn(source: Source): Promise<string[]> {
 
 async function addMark({ dialect }: Driver, connection: Connection): Promise<void> {
   if (dialect === 'postgres')
-    await connection.run(query(`alter table ${table} add column if not exists usable_from text`));
-  else if ((await connection.all(query(`pragma table_info(${table})`))).every(({ name }) => name !== 'usable_from'))
-    await connection.run(query(`alter table ${table} add column usable_from text`));
+    await connection.run(statement(`alter table ${table} add column if not exists usable_from text`));
+  else if ((await connection.all(statement(`pragma table_info(${table})`))).every(({ name }) => name !== 'usable_from'))
+    await connection.run(statement(`alter table ${table} add column usable_from text`));
 }
 
 function up(deps: Deps, to?: string): Promise<string[]> {
@@ -191,14 +190,14 @@ async function migrate(
   names?: readonly string[],
 ): Promise<string[]> {
   const values = driver.dialect === 'sqlite' ? '?, ?, ?' : '$1, $2, $3';
-  await connection.run(query(createTable));
+  await connection.run(statement(createTable));
   const wanted = migrations.filter(({ name }) => names === undefined || names.includes(name));
   const pending = pendingAfter(wanted, await namesIn(connection), undefined);
   if (pending.length > 0) await addMark(driver, connection);
   for (const { name, usableFrom, up: statements } of pending) {
     await apply(connection, statements(await tablesOf(driver, connection)));
     await connection.run(
-      query(`insert into ${table} (name, applied_at, usable_from) values (${values})`, [
+      statement(`insert into ${table} (name, applied_at, usable_from) values (${values})`, [
         name,
         now(),
         usableFrom ?? null,
@@ -227,7 +226,7 @@ function pendingAfter(migrations: readonly Migration[], applied: readonly string
 }
 
 async function apply(connection: Connection, statements: readonly Query[]): Promise<void> {
-  for (const statement of statements) await connection.run(statement);
+  for (const one of statements) await connection.run(one);
 }
 
 async function tablesOf({ dialect }: Driver, source: Source): Promise<string[]> {
@@ -235,7 +234,7 @@ async function tablesOf({ dialect }: Driver, source: Source): Promise<string[]> 
     dialect === 'sqlite'
       ? "select name from sqlite_master where type = 'table'"
       : 'select tablename as name from pg_tables where schemaname = current_schema()';
-  return (await source.all(query(list))).map((row) => String(row.name));
+  return (await source.all(statement(list))).map((row) => String(row.name));
 }
 
 async function planUp({ driver, migrations }: Deps, to?: string): Promise<StepPlan[]> {
@@ -255,7 +254,7 @@ export async function estimatedRows(
 ): Promise<Map<string, number>> {
   if (dialect === 'postgres') {
     const rows = await read(
-      query(`select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows
+      statement(`select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows
         from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
         where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`),
     );
@@ -264,7 +263,7 @@ export async function estimatedRows(
   const found = new Map<string, number>();
   for (const name of tables.filter((one) => /^\w+$/.test(one) && !one.startsWith('sqlite_'))) {
     // Tables of full-text indexes have no row ids; no step handles their rows.
-    const [row] = await read(query(`select max(rowid) as rows from ${name}`)).catch(() => []);
+    const [row] = await read(statement(`select max(rowid) as rows from ${name}`)).catch(() => []);
     found.set(name, Number(row?.rows ?? 0));
   }
   return found;
@@ -283,7 +282,7 @@ function down({ driver, migrations }: Deps): Promise<string | undefined> {
     const migration = migrations.find(({ name }) => name === last);
     if (migration === undefined) return undefined;
     await apply(connection, migration.down(await tablesOf(driver, connection)));
-    await connection.run(query(`delete from ${table} where name = ${place}`, [migration.name]));
+    await connection.run(statement(`delete from ${table} where name = ${place}`, [migration.name]));
     return migration.name;
   });
 }

@@ -1,16 +1,13 @@
 import { countsTable, removedPrefix } from './collection-tables.js';
-import type { DialectName } from './dialect-words.js';
+import { castTypes, type DialectName, type ElementKind } from './dialect-words.js';
 import type { Connection } from './driver.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { Row } from './table.js';
-
-/** Storage of a column, in terms that both databases share. */
-type NeutralKind = 'text' | 'integer' | 'double' | 'boolean';
 
 /** A table and its columns, without the data that the database derives by itself. */
 export interface TableShape {
   readonly name: string;
-  readonly columns: { readonly name: string; readonly kind: NeutralKind }[];
+  readonly columns: { readonly name: string; readonly kind: ElementKind }[];
 }
 
 /** Values of a row by column: doubles as numbers, everything else as text, so that 64-bit integers stay exact. */
@@ -27,12 +24,11 @@ const derived = (name: string): boolean =>
 /** Rows of one read. Few, because a document can have some megabytes. */
 const rowsOfRead = 64;
 
-const kindOf = (type: string): NeutralKind => {
+const kindOf = (type: string): ElementKind => {
   if (/bool/i.test(type)) return 'boolean';
   if (/int/i.test(type)) return 'integer';
   return /real|double|float/i.test(type) ? 'double' : 'text';
 };
-const statement = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
 
 /** The tables of a database, each after the tables that its foreign keys refer to, and those of collections last. */
 export async function tableShapes(connection: Pick<Connection, 'all'>, dialect: DialectName): Promise<TableShape[]> {
@@ -132,7 +128,7 @@ function parameter(dialect: DialectName, isInteger: boolean, at: number): string
   return `cast($${at + 1} as ${isInteger ? 'bigint' : 'text'})`;
 }
 
-function neutral(dialect: DialectName, column: string, kind: NeutralKind): string {
+function neutral(dialect: DialectName, column: string, kind: ElementKind): string {
   if (kind === 'double') return `"${column}"`;
   return kind === 'boolean' && dialect === 'postgres'
     ? `cast(cast("${column}" as integer) as text)`
@@ -157,7 +153,7 @@ export function insertRows(
       ? ''
       : ` on conflict (${key.join(', ')}) do ${replaced === '' ? 'nothing' : `update set ${replaced}`}`;
   if (dialect === 'postgres') {
-    const values = columns.map(({ kind }, at) => `cast(value ->> ${at} as ${castOf[kind]})`).join(', ');
+    const values = columns.map(({ kind }, at) => `cast(value ->> ${at} as ${castTypes[kind]})`).join(', ');
     const sql = `insert into ${name} (${list}) overriding system value select ${values} from json_array_elements(cast($1 as json)) as value${conflict}`;
     return [statement(sql, [JSON.stringify(rows)])];
   }
@@ -169,13 +165,6 @@ export function insertRows(
     return statement(`insert into ${name} (${list}) values ${some.map(() => one).join(', ')}${conflict}`, some.flat());
   });
 }
-
-const castOf: Record<NeutralKind, string> = {
-  text: 'text',
-  integer: 'bigint',
-  double: 'double precision',
-  boolean: 'boolean',
-};
 
 /** The columns of the primary key of a table. */
 export async function primaryKey(

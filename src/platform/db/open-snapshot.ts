@@ -1,4 +1,5 @@
 import type { Connection, Driver } from './driver.js';
+import { statement } from './query.js';
 
 /** A snapshot that stays open. */
 interface OpenSnapshot {
@@ -16,10 +17,11 @@ export async function openSnapshot(driver: Driver): Promise<OpenSnapshot> {
     const snapshot: Promise<void> = driver.snapshot(async (connection) => {
       if (driver.dialect === 'postgres')
         // A slow target may take long between two reads.
-        await connection.all({
-          sql: "select set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true)",
-          values: [],
-        });
+        await connection.all(
+          statement(
+            "select set_config('idle_in_transaction_session_timeout', '0', true), set_config('statement_timeout', '0', true)",
+          ),
+        );
       resolve({
         connection,
         release: () => {

@@ -16,7 +16,7 @@ import {
   staleStatement,
 } from './postgres-pool.js';
 import { beginWithin, Pooled, processIdOf, type SessionLimits } from './postgres-servers.js';
-import type { Query, Value } from './query.js';
+import { type Query, statement, type Value } from './query.js';
 import { behind, type Standby } from './standby.js';
 import type { Row } from './table.js';
 import { longestWaitMs, waitedTooLong } from './waiting-line.js';
@@ -74,12 +74,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     transact: (body, until) => transact(deps, body, until),
     exclusive: (body) =>
       within(deps, 'BEGIN', Number.POSITIVE_INFINITY, async (connection) => {
-        await connection.all({
-          sql: "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '60s', true)",
-          values: [],
-        });
-        await connection.all({ sql: endWithClient, values: [] });
-        await connection.all({ sql: `select pg_advisory_xact_lock(${migrationLock})`, values: [] });
+        await connection.together([
+          statement("select set_config('statement_timeout', '0', true), set_config('lock_timeout', '60s', true)"),
+          statement(endWithClient),
+          statement(`select pg_advisory_xact_lock(${migrationLock})`),
+        ]);
         return alone(body(connection));
       }),
     listen,
@@ -101,10 +100,10 @@ export async function openStandby(options: PostgresOptions): Promise<Standby> {
   return {
     ...bind(deps, { read }),
     after: (position) => {
-      const reached: Query = {
-        sql: "select 1 as one where pg_is_in_recovery() and pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') >= cast($1 as numeric)",
-        values: [position],
-      };
+      const reached = statement(
+        "select 1 as one where pg_is_in_recovery() and pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') >= cast($1 as numeric)",
+        [position],
+      );
       // The server behind the connection is asked, because another one may have taken its place.
       const lease: Deps['lease'] = (reading, body) =>
         deps.lease(reading, async (client) => {
@@ -195,14 +194,14 @@ async function transactionOn<T>(
   const watched = lockWatch.enter(await beginOn(deps, begin, client), until);
   try {
     const { value, last } = await body(on(deps, client, reading));
-    const sent = [...last, { sql: 'COMMIT', values: [] }].map((given) => query(deps, given, client));
+    const sent = [...last, statement('COMMIT')].map((given) => query(deps, given, client));
     await Promise.allSettled(sent);
     const results = await Promise.all(sent);
     // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error.
     if (results.at(-1)?.command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
     return value;
   } catch (error) {
-    const rollback = () => query(deps, { sql: 'ROLLBACK', values: [] }, client);
+    const rollback = () => query(deps, statement('ROLLBACK'), client);
     // The cancellation of a list may reach the server as late as here, and only once.
     await rollback()
       .catch(rollback)
@@ -248,7 +247,7 @@ async function alone<T>(value: Promise<T>) {
 
 async function scrub(deps: Deps, tables: readonly string[]): Promise<void> {
   await deps.lease(undefined, async (client) => {
-    const run = (sql: string) => query(deps, { sql, values: [] }, client);
+    const run = (sql: string) => query(deps, statement(sql), client);
     // VACUUM runs outside of transactions. Through a pooler, where only transactions have limits, it has none.
     const limit = deps.pooled.has(client) ? undefined : deps.limits.statement_timeout;
     if (limit !== undefined) await run("set statement_timeout = '0'");
@@ -261,13 +260,13 @@ async function scrub(deps: Deps, tables: readonly string[]): Promise<void> {
 }
 
 async function serverTime(deps: Deps): Promise<number> {
-  const sql = 'select cast(extract(epoch from clock_timestamp()) * 1000 as text) as ms';
-  const [row] = await deps.lease(undefined, (client) => rowsOf(deps, { sql, values: [] }, client));
+  const time = statement('select cast(extract(epoch from clock_timestamp()) * 1000 as text) as ms');
+  const [row] = await deps.lease(undefined, (client) => rowsOf(deps, time, client));
   return Number(row?.ms);
 }
 
 async function describe(deps: Deps): Promise<string> {
-  const version = { sql: 'show server_version', values: [] };
+  const version = statement('show server_version');
   const [row] = await deps.lease(undefined, (client) => rowsOf(deps, version, client));
   return `PostgreSQL ${row?.server_version}${deps.pooled.any ? ' through a connection pooler' : ''}`;
 }

@@ -1,6 +1,6 @@
 import type { DialectName } from './dialect-words.js';
 import { references } from './neutral-rows.js';
-import type { Query, Sql } from './query.js';
+import { type Query, type Sql, statement } from './query.js';
 import type { Reader } from './unit.js';
 
 /** The tables whose rows belong to a project by a foreign key, each after the tables that refer to it. */
@@ -26,11 +26,11 @@ export async function tablesOfProjects(reader: Reader, dialect: DialectName): Pr
 }
 
 function withProjectColumn(dialect: DialectName): Query {
-  const sql =
+  return statement(
     dialect === 'sqlite'
       ? "select s.name as tab from sqlite_schema s join pragma_table_info(s.name) i where s.type = 'table' and i.name = 'project_id'"
-      : "select table_name as tab from information_schema.columns where table_schema = current_schema() and column_name = 'project_id'";
-  return { sql, values: [] };
+      : "select table_name as tab from information_schema.columns where table_schema = current_schema() and column_name = 'project_id'",
+  );
 }
 
 /** Deletes some rows of a project from a table, with the rows that refer to them. */

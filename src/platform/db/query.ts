@@ -16,6 +16,9 @@ export interface Sql extends SqlTag {
   text(source: string, values: readonly Bound[]): Query;
 }
 
+/** A statement in the words of one database, or of both. */
+export const statement = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
+
 /** Creates the statements for a database. */
 export function createSql(dialect: DialectName): Sql {
   const words = dialectWords[dialect];

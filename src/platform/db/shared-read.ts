@@ -3,7 +3,6 @@ import { Lru } from '../cache/lru.js';
 import { DatabaseError } from './database-error.js';
 import { gone } from './list-slots.js';
 import type { Query, Sql, Value } from './query.js';
-import { recordset, toRecords } from './recordset.js';
 import type { Row } from './table.js';
 import type { Database } from './unit.js';
 
@@ -233,11 +232,18 @@ function joinedReads({ columns, values, places }: SharedQuery, sql: Dialect): Jo
     };
   }
   const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
-  const given = ['integer', ...types].map((type, at) => ({ name: `column${at + 1}`, type }));
-  // Without the limit Postgres would estimate a hundred rows, and compile the statement because of that cost.
-  const text = from(`(select * from ${recordset('?', given)} limit ${together.max})`);
-  return (calls) => {
-    const rows = calls.map((own, part) => [part, ...own]);
-    return { ...sql.text(text, [...values, toRecords(given, rows)]), allText: true };
+  const names = types.map((_, at) => `column${at + 2}`);
+  const typed = ['column1 integer', ...names.map((name, at) => `${name} ${types[at]}`)].join(', ');
+  // With arrays, Postgres would plan again for each length. It parses the text once; member operators would parse it for each member.
+  // Without the limit it would estimate a hundred rows, and compile the statement because of that cost.
+  const given = `(select * from json_to_recordset(cast(? as json)) as given (${typed}) limit ${together.max})`;
+  const text = from(given);
+  const record = (own: SharedQuery['own'], part: number) => {
+    const named: Record<string, Value> = { column1: part };
+    names.forEach((name, at) => {
+      named[name] = own[at] ?? null;
+    });
+    return named;
   };
+  return (calls) => ({ ...sql.text(text, [...values, JSON.stringify(calls.map(record))]), allText: true });
 }

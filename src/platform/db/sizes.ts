@@ -1,11 +1,11 @@
 import { documentTable, readersTable, wordsTable } from './collection-tables.js';
 import type { DialectName } from './dialect-words.js';
-import type { Query, Sql } from './query.js';
+import { type Query, type Sql, statement } from './query.js';
 
 /** Selects the size of a database as `bytes`, without the log of SQLite. */
 export const databaseBytes: Readonly<Record<DialectName, Query>> = {
-  sqlite: { sql: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()', values: [] },
-  postgres: { sql: 'select cast(pg_database_size(current_database()) as text) as bytes', values: [] },
+  sqlite: statement('select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'),
+  postgres: statement('select cast(pg_database_size(current_database()) as text) as bytes'),
 };
 
 /** Selects the size of the tables of a collection as `bytes`. */

@@ -5,7 +5,7 @@ import { memoryShare } from '../runtime/memory.js';
 import { DatabaseError, fromSqlite } from './database-error.js';
 import type { Connection } from './driver.js';
 import { gone } from './list-slots.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { Row } from './table.js';
 
 const busyTimeoutMs = 5000;
@@ -33,6 +33,9 @@ interface Use {
   /** Statements are interrupted when the waiter is gone. */
   readonly waiter?: Waiter | undefined;
 }
+
+/** Receives the result of a statement, or its error. */
+type Done<T> = (error: Error | null, value: T) => void;
 
 /** A connection that prepares each SQL text once. `Statement.get` is never used, because it keeps its snapshot open. */
 export class SqliteConnection implements Connection {
@@ -75,7 +78,7 @@ export class SqliteConnection implements Connection {
       // Keeps the statement journal in memory; as a file it would be created again for each large statement.
       'temp_store = MEMORY',
     ]) {
-      await connection.all({ sql: `PRAGMA ${pragma}`, values: [] });
+      await connection.all(statement(`PRAGMA ${pragma}`));
     }
     return connection;
   }
@@ -103,14 +106,8 @@ export class SqliteConnection implements Connection {
     }
   }
 
-  all(query: Query): Promise<Row[]> {
-    return this.#limited(query.sql, (done, fail) =>
-      this.#call(query, fail, (statement) =>
-        statement.all<Row>(query.values, (error: Error | null, rows: Row[]) =>
-          error === null ? done(rows) : fail(error),
-        ),
-      ),
-    );
+  all({ sql, values }: Query): Promise<Row[]> {
+    return this.#limited<Row[]>(sql, (statement, done) => statement.all<Row>(values, done));
   }
 
   async together(queries: readonly Query[]): Promise<Row[][]> {
@@ -119,14 +116,11 @@ export class SqliteConnection implements Connection {
     return results;
   }
 
-  run(query: Query): Promise<number> {
-    return this.#limited(query.sql, (done, fail) =>
-      this.#call(query, fail, (statement) =>
-        statement.run(query.values, function (error: Error | null) {
-          if (error === null) done(this.changes);
-          else fail(error);
-        }),
-      ),
+  run({ sql, values }: Query): Promise<number> {
+    return this.#limited<number>(sql, (statement, done) =>
+      statement.run(values, function (error: Error | null) {
+        done(error, this.changes);
+      }),
     );
   }
 
@@ -134,7 +128,7 @@ export class SqliteConnection implements Connection {
   command(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => reject(fromSqlite(error));
-      this.#call({ sql, values: [] }, fail, (statement) =>
+      this.#call(sql, fail, (statement) =>
         statement.run([], (error: Error | null) => (error === null ? resolve() : fail(error))),
       );
     });
@@ -172,7 +166,7 @@ export class SqliteConnection implements Connection {
     });
   }
 
-  #limited<T>(sql: string, start: (done: (value: T) => void, fail: (error: Error) => void) => void): Promise<T> {
+  #limited<T>(sql: string, run: (statement: sqlite3.Statement, done: Done<T>) => void): Promise<T> {
     if (this.#ending) return Promise.reject(new DatabaseError('unavailable', 'closed'));
     if (this.#use.waiter?.isGone) return Promise.reject(gone());
     const id = this.#started++;
@@ -185,28 +179,30 @@ export class SqliteConnection implements Connection {
       }
     };
     return new Promise((resolve, reject) => {
-      const done = (value: T) => {
+      let attempts = 0;
+      const done: Done<T> = (error, value) => {
+        if (error !== null) return fail(error);
         ended();
         resolve(value);
       };
-      let attempts = 0;
       const fail = (error: Error) => {
         const failure = error instanceof DatabaseError ? error : fromSqlite(error);
         attempts += 1;
         if (failure.code === 'SQLITE_SCHEMA' && attempts < schemaAttempts && !this.#isOver(until)) {
           // The statement has had no effect. Prepared again, it uses the new schema.
           this.#statements.delete(sql);
-          start(done, fail);
+          start();
           return;
         }
         ended();
         reject(failure);
       };
-      start(done, fail);
+      const start = () => this.#call(sql, fail, (statement) => run(statement, done));
+      start();
     });
   }
 
-  #call({ sql }: Query, fail: (error: Error) => void, then: (statement: sqlite3.Statement) => void): void {
+  #call(sql: string, fail: (error: Error) => void, then: (statement: sqlite3.Statement) => void): void {
     const cached = this.#statements.get(sql);
     if (cached !== undefined) {
       then(cached);

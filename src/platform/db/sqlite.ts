@@ -4,9 +4,9 @@ import type { Reading } from '#src/contract/reading.js';
 import { FairSemaphore } from '../admission/fair-semaphore.js';
 import { bind } from '../runtime/bind.js';
 import { DatabaseError } from './database-error.js';
-import type { Connection, Driver, TransactionBody } from './driver.js';
+import type { Connection, Driver } from './driver.js';
 import { createSlots, type Slots } from './list-slots.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { isNewDatabase, logWithoutFile, SqliteFiles } from './sqlite-moved.js';
 import { Writer, type WriterOptions } from './sqlite-writer.js';
@@ -59,7 +59,7 @@ const truncateWaitMs = 200;
 async function scrub(file: string): Promise<void> {
   const connection = await SqliteConnection.open(file);
   try {
-    const run = (sql: string) => connection.all({ sql, values: [] });
+    const run = (sql: string) => connection.all(statement(sql));
     await run(`PRAGMA busy_timeout = ${scrubWaitMs}`);
     // Full-text tables mark deleted rows and remove their text when parts are merged.
     const texts = "select name from sqlite_schema where sql like 'create virtual table % using fts5(%'";
@@ -113,7 +113,7 @@ export async function openSqlite(
     openAll(readers.lists, 2 * listBytes),
     openAll(readers.others),
   ]);
-  await writerConnection.all({ sql: `PRAGMA busy_timeout = ${writerBusyMs}`, values: [] });
+  await writerConnection.all(statement(`PRAGMA busy_timeout = ${writerBusyMs}`));
   const writer = new Writer(writerConnection, new SqliteFiles(file), { largestGroup, statementMs });
   const pools = { lists: new Pool(listConnections), others: new Pool(otherConnections) };
   const listSlots = createSlots({ places: readers.lists, perAccount: listsOfAccount });
@@ -124,10 +124,14 @@ export async function openSqlite(
   const opened: Opened = { file, writer, pools, listSlots, statementMs, isClosed: false };
   return {
     dialect: 'sqlite',
-    ...bind(opened, { read, ping, isSound, optimize, describe }),
+    ...bind(opened, { read, isSound, optimize, describe }),
     snapshot: (body, reading) => snapshot(opened, body, reading),
-    transact: (body, until) => transact(opened, body, until),
+    transact: async (body, until) => {
+      requireOpen(opened);
+      return writer.transact(body, until);
+    },
     exclusive: (body) => useUnlimited(writer, body, exclusiveWaitMs),
+    ping: async () => void (await readOne(opened, 'select 1 as one')),
     scrub: () => scrub(file),
     listen: () => {},
     notifies: () => false,
@@ -186,11 +190,6 @@ async function snapshot<T>(
   });
 }
 
-async function transact<T>(opened: Opened, body: TransactionBody<T>, until: number): Promise<T> {
-  requireOpen(opened);
-  return opened.writer.transact(body, until);
-}
-
 /** Uses the writer connection, not the read pool, without a time limit for statements. */
 function useUnlimited<T>(writer: Writer, body: (connection: Connection) => Promise<T>, waitMs: number): Promise<T> {
   return writer.transact(
@@ -200,12 +199,8 @@ function useUnlimited<T>(writer: Writer, body: (connection: Connection) => Promi
   );
 }
 
-async function ping(opened: Opened): Promise<void> {
-  await readOne(opened, 'select 1 as one');
-}
-
 async function readOne({ pools }: Opened, sql: string): Promise<Row | undefined> {
-  const [row] = await pools.others.use((connection) => connection.all({ sql, values: [] }));
+  const [row] = await pools.others.use((connection) => connection.all(statement(sql)));
   return row;
 }
 
@@ -217,7 +212,7 @@ async function isSound(opened: Opened): Promise<boolean> {
 }
 
 async function optimize({ writer }: Opened): Promise<void> {
-  await useUnlimited(writer, (connection) => connection.all({ sql: 'PRAGMA optimize', values: [] }), longestWaitMs);
+  await useUnlimited(writer, (connection) => connection.all(statement('PRAGMA optimize')), longestWaitMs);
 }
 
 async function describe(opened: Opened): Promise<string> {

@@ -3,7 +3,7 @@ import { createSingleFlight } from '../runtime/single-flight.js';
 import { createBatcher } from './batch.js';
 import { DatabaseError } from './database-error.js';
 import type { Driver } from './driver.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { Row } from './table.js';
 
 /** How often the standby is compared with the primary, and how long a list waits for it before it reads from the primary. */
@@ -12,27 +12,23 @@ const times = { compareMs: 500, waitMs: 50, pauseMs: 2 } as const;
 const maxKept = 7200;
 
 /** The log position after every answered commit: commits are flushed before the answer, unless the role commits asynchronously. */
-const positionOfPrimary: Query = {
-  sql: `select substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) as timeline,
+const positionOfPrimary = statement(
+  `select substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) as timeline,
     cast(pg_wal_lsn_diff(case when current_setting('synchronous_commit') = 'off' then pg_current_wal_insert_lsn()
       else pg_current_wal_flush_lsn() end, '0/0') as text) as position`,
-  values: [],
-};
-const positionOfStandby: Query = {
-  sql: "select cast(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as text) as position where pg_is_in_recovery()",
-  values: [],
-};
-const identity: Query = {
-  sql: `select concat(c.system_identifier, '/', d.oid) as id
+);
+const positionOfStandby = statement(
+  "select cast(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as text) as position where pg_is_in_recovery()",
+);
+const identity = statement(
+  `select concat(c.system_identifier, '/', d.oid) as id
     from pg_control_system() c, pg_database d where d.datname = current_database()`,
-  values: [],
-};
+);
 /** The newest timeline that the standby is known to follow. After a failover it may have replayed more of the former one than the new primary. */
-const timelineOfStandby: Query = {
-  sql: `select lpad(upper(to_hex(greatest(c.timeline_id, r.min_recovery_end_timeline))), 8, '0') as timeline
+const timelineOfStandby = statement(
+  `select lpad(upper(to_hex(greatest(c.timeline_id, r.min_recovery_end_timeline))), 8, '0') as timeline
     from pg_control_checkpoint() c, pg_control_recovery() r`,
-  values: [],
-};
+);
 
 /** A standby, which only reads. */
 export interface Standby extends Pick<Driver, 'read' | 'close'> {
@@ -62,11 +58,9 @@ interface Position {
 }
 
 /** The result of a comparison. */
-interface StandbyState {
+interface StandbyState extends Position {
   readonly problem?: StandbyProblem;
   readonly code?: string;
-  readonly position: number;
-  readonly timeline: string;
 }
 
 /** Compares a standby with the primary by what both say. Throws DatabaseError if the primary does not respond. */

@@ -1,5 +1,5 @@
 import { DatabaseError } from './database-error.js';
-import type { Query, Sql } from './query.js';
+import { type Query, type Sql, statement } from './query.js';
 import { raw } from './template.js';
 import type { Reader, Unit } from './unit.js';
 
@@ -54,17 +54,16 @@ const notInTime = '55P03';
  */
 export function createTableLocks(sql: Sql): TableLocks {
   if (sql.facts.hasOneWriter) return { use: nothing, write: nothing, lock: nothing, lockOne: nothing };
-  const plain = (text: string): Query => ({ sql: text, values: [] });
   const attempt = async (unit: Unit, locks: readonly Query[], waitMs: number): Promise<boolean> => {
     const wait = sql`select set_config('lock_timeout', ${`${waitMs}ms`}, true)`;
     try {
-      await unit.together([plain('savepoint tables'), wait, ...locks]);
+      await unit.together([statement('savepoint tables'), wait, ...locks]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.code === notInTime)) throw error;
-      await unit.run(plain('rollback to savepoint tables'));
+      await unit.run(statement('rollback to savepoint tables'));
       return false;
     }
-    await unit.together([plain('set local lock_timeout to default'), plain('release savepoint tables')]);
+    await unit.together([statement('set local lock_timeout to default'), statement('release savepoint tables')]);
     return true;
   };
   /** True if a vacuum, or another holder of its lock mode, works on one of the tables. Pauses first, so that other requests can proceed. */
@@ -83,7 +82,7 @@ export function createTableLocks(sql: Sql): TableLocks {
     before: readonly Query[] = [],
   ): Promise<void> => {
     const tables = [...new Set(given)];
-    const locks = [...before, plain(`lock table ${tables.join(', ')} in ${modes[against]} mode`)];
+    const locks = [...before, statement(`lock table ${tables.join(', ')} in ${modes[against]} mode`)];
     const started = performance.now();
     let isInVacuum = false;
     for (let waitMs: number = waitsMs.first; ; waitMs = Math.min(2 * waitMs, waitsMs.longest)) {

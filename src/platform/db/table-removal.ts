@@ -1,7 +1,7 @@
-import { removedPrefix, statement } from './collection-tables.js';
+import { removedPrefix } from './collection-tables.js';
 import type { DialectName } from './dialect-words.js';
 import type { Connection } from './driver.js';
-import type { Query } from './query.js';
+import { type Query, statement } from './query.js';
 import type { Reader, Unit } from './unit.js';
 
 /** Tables with more rows are removed step by step. */
@@ -71,9 +71,9 @@ async function setAside(reader: Reader): Promise<string[]> {
 }
 
 async function step(unit: Unit, table: string, limit: number): Promise<number> {
-  const { sql, values } = { sql: 'select 1 as one from sqlite_schema where name = ?', values: [table] };
+  const exists = statement('select 1 as one from sqlite_schema where name = ?', [table]);
   // Another process may have dropped it.
-  if ((await unit.one({ sql, values })) === undefined) return 0;
+  if ((await unit.one(exists)) === undefined) return 0;
   const parts = isOfWords(table) ? partsOfWords.map((part) => `${table}_${part}`) : [table];
   for (const part of parts) {
     const key = (await unit.all(statement(`select name from pragma_table_info('${part}') where pk > 0 order by pk`)))

@@ -149,21 +149,23 @@ export const joined = (statements: readonly Statement[], between: string) =>
 export const oneOf = (list: List) => new SqlPart(isOneOf, [list]);
 const isOneOf = inWords((words) => words.isOneOf);
 
-/** At the end of a query: locks its rows until the end of the unit. SQLite has one writer at a time. */
-export const forUpdate = new SqlPart(inWords((words) => words.forUpdate));
+/** Words at the end of a query that lock its rows until the end of the unit. SQLite has one writer at a time. */
+const locking = (words: string) => new SqlPart({ sqlite: '', postgres: ` for ${words}` });
 
-/** `forUpdate` for the rows of one of the joined tables. */
-export const forUpdateOf = (table: string) =>
-  new SqlPart(inWords((words) => (words.forUpdate === '' ? '' : `${words.forUpdate} of ${table}`)));
+/** Locks the rows of a query. */
+export const forUpdate = locking('update');
+
+/** Locks the rows of one of the joined tables. */
+export const forUpdateOf = (table: string) => locking(`update of ${table}`);
 
 /** Locks the rows against changes; others may still refer to them. */
-export const forNoKeyUpdate = new SqlPart(inWords((words) => words.forNoKeyUpdate));
+export const forNoKeyUpdate = locking('no key update');
 
 /** Locks the rows against changes. */
-export const forShare = new SqlPart(inWords((words) => words.forShare));
+export const forShare = locking('share');
 
 /** Locks the rows only against being deleted. */
-export const forKeyShare = new SqlPart(inWords((words) => words.forKeyShare));
+export const forKeyShare = locking('key share');
 
 /** Locks the rows, and skips those that another unit has locked. */
-export const skipLocked = new SqlPart(inWords((words) => words.skipLocked));
+export const skipLocked = locking('update skip locked');

@@ -1,4 +1,5 @@
 import type { Driver } from './driver.js';
+import { statement } from './query.js';
 
 /** Milliseconds that the test write waits for other writes. */
 const writeWaitMs = 2000;
@@ -11,7 +12,7 @@ export async function testWrite(driver: Driver): Promise<void> {
   try {
     await driver.transact(async (connection) => {
       // SQLite also begins a transaction on a read-only file.
-      if (driver.dialect === 'sqlite') await connection.run({ sql: 'create table write_check (id)', values: [] });
+      if (driver.dialect === 'sqlite') await connection.run(statement('create table write_check (id)'));
       throw new TakenBack();
     }, performance.now() + writeWaitMs);
   } catch (error) {

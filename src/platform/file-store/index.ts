@@ -1,16 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { type FilesLocation, parseFilesUrl } from '../config/files-url.js';
 import type { Config } from '../config/schema.js';
 import type { Secret } from '../config/secret.js';
 import { lazy } from '../runtime/lazy.js';
 import { createDiskStore, type Owner } from './disk.js';
-import { createMovingStore } from './moving.js';
 import type { S3Deps } from './s3.js';
-import type { FileStore } from './store.js';
+import { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
 
 export { type CopyProgress, copyObjects } from './copy.js';
 export type { Owner } from './disk.js';
-export { probeFileStore } from './probe.js';
 export { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError } from './store.js';
 
 type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
@@ -70,4 +70,60 @@ function deferred(open: () => Promise<FileStore>): FileStore {
       if (store.isMade()) await (await store.get()).close();
     },
   };
+}
+
+/**
+ * A store whose objects are being copied from an old one: writes go to the new store, and objects that it does not have yet are read from
+ * the old one.
+ */
+function createMovingStore(store: FileStore, old: FileStore): FileStore {
+  return {
+    write: store.write,
+    read: async (key, range) => {
+      try {
+        return await store.read(key, range);
+      } catch (error) {
+        if (!(error instanceof ObjectNotFoundError)) throw error;
+      }
+      try {
+        return await old.read(key, range);
+      } catch (error) {
+        if (!(error instanceof ObjectNotFoundError)) throw error;
+      }
+      // The object may have been copied, and removed from the old store, in between.
+      return store.read(key, range);
+    },
+    size: async (key) => (await store.size(key)) ?? (await old.size(key)),
+    // Removes from the old store first: a copy reads from it, so no copy can restore the object afterwards.
+    remove: async (key) => {
+      await old.remove(key);
+      await store.remove(key);
+    },
+    list: async function* (prefix, options) {
+      yield* store.list(prefix, options);
+      for await (const object of old.list(prefix, options))
+        if ((await store.size(object.key)) === undefined) yield object;
+    },
+    removeRemains: store.removeRemains,
+    close: async () => {
+      await store.close();
+      await old.close();
+    },
+  };
+}
+
+/** Writes, reads and removes a small object. Returns the reason of a failure; undefined on success. */
+export async function probeFileStore(store: FileStore): Promise<string | undefined> {
+  const sent = randomBytes(32);
+  const key = `probe/${sent.toString('hex', 0, 8)}`;
+  try {
+    await store.write(key, Readable.from([sent]));
+    const received: Uint8Array[] = [];
+    for await (const piece of await store.read(key)) received.push(piece);
+    await store.remove(key);
+    return Buffer.concat(received).equals(sent) ? undefined : 'an object was read back with other bytes';
+  } catch (error) {
+    if (error instanceof FileStoreError) return error.reason;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ForeignRow } from './row.js';
+import type { ForeignRow } from './sqlite.js';
 
 /** A Postgres database of another product, opened for reading. All reads see one snapshot, and all values are texts, as COPY prints them. */
 export interface ForeignPostgres {

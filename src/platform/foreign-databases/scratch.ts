@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
+import { openSqliteFile } from './sqlite.js';
 
 /** Texts by key in a temporary file, for lookups that would need too much memory. */
 export interface Scratch {
@@ -14,17 +15,10 @@ export interface Scratch {
 /** Creates an empty one. */
 export async function openScratch(): Promise<Scratch> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-import-'));
-  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-    const opened = new sqlite3.Database(join(directory, 'scratch.db'), (error) =>
-      error === null ? resolve(opened) : reject(error),
-    );
-  });
-  const all = (sql: string, values: readonly unknown[] = []) =>
-    new Promise<{ k: string; v: string }[]>((resolve, reject) => {
-      database.all<{ k: string; v: string }>(sql, values, (error, rows) =>
-        error === null ? resolve(rows) : reject(error),
-      );
-    });
+  const { all, close } = await openSqliteFile(
+    join(directory, 'scratch.db'),
+    sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
+  );
   await all('PRAGMA journal_mode = OFF');
   await all('PRAGMA synchronous = OFF');
   await all('CREATE TABLE entries (k TEXT NOT NULL, v TEXT NOT NULL)');
@@ -40,13 +34,11 @@ export async function openScratch(): Promise<Scratch> {
         keys,
       );
       const found = new Map<string, string[]>();
-      for (const { k, v } of rows) found.set(k, [...(found.get(k) ?? []), v]);
+      for (const { k, v } of rows) found.set(String(k), [...(found.get(String(k)) ?? []), String(v)]);
       return found;
     },
     close: async () => {
-      await new Promise<void>((resolve) => {
-        database.close(() => resolve());
-      });
+      await close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sqlite3 from 'sqlite3';
-import type { ForeignRow } from './row.js';
+
+/** A row of a database of another product. */
+export type ForeignRow = Readonly<Record<string, unknown>>;
 
 /** A SQLite database of another product, opened for reading. All reads see one snapshot. */
 export interface ForeignSqlite {
@@ -24,21 +26,10 @@ export async function openForeignSqlite(file: string): Promise<ForeignSqlite> {
   const read = copied === undefined ? file : join(copied, 'data.db');
   if (copied !== undefined) for (const ending of ['', '-wal']) copyFileSync(`${file}${ending}`, `${read}${ending}`);
   const address = hasLocks || hasLog ? pathToFileURL(read).href : `${pathToFileURL(read).href}?immutable=1`;
-  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-    const opened = new sqlite3.Database(address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI, (error) =>
-      error === null ? resolve(opened) : reject(error),
-    );
-  });
-  const all: ForeignSqlite['all'] = (sql, ...values) =>
-    new Promise((resolve, reject) => {
-      database.all<ForeignRow>(sql, values, (error, rows) =>
-        error === null ? resolve(rows.map(asTexts)) : reject(error),
-      );
-    });
+  const database = await openSqliteFile(address, sqlite3.OPEN_READONLY | sqlite3.OPEN_URI);
+  const all: ForeignSqlite['all'] = async (sql, ...values) => (await database.all(sql, values)).map(asTexts);
   const close = async () => {
-    await new Promise<void>((resolve) => {
-      database.close(() => resolve());
-    });
+    await database.close();
     if (copied !== undefined) rmSync(copied, { recursive: true, force: true });
   };
   try {
@@ -51,6 +42,20 @@ export async function openForeignSqlite(file: string): Promise<ForeignSqlite> {
     throw error;
   }
   return { all, close };
+}
+
+/** Opens a file in a mode of SQLite. Throws Error with the message of SQLite. */
+export async function openSqliteFile(file: string, mode: number) {
+  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const opened = new sqlite3.Database(file, mode, (error) => (error === null ? resolve(opened) : reject(error)));
+  });
+  return {
+    all: (sql: string, values: readonly unknown[] = []) =>
+      new Promise<ForeignRow[]>((resolve, reject) => {
+        database.all<ForeignRow>(sql, values, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+      }),
+    close: () => new Promise<void>((resolve) => database.close(() => resolve())),
+  };
 }
 
 function asTexts(row: ForeignRow): ForeignRow {

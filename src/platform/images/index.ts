@@ -36,12 +36,6 @@ const mostAtOnce = 2;
 /** Queued requests hold no bytes, and a page of thumbnails requests all of them at once. */
 const waiting = { waitingOfAccount: 128, waiting: 256, waitMs: 30_000 };
 
-type Inner = (
-  reading: Reading,
-  read: () => Promise<AsyncIterable<Uint8Array>>,
-  request: ImageRequest | DrawRequest,
-) => Promise<ConvertedImage>;
-
 /** The empty input of a drawing. */
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
@@ -51,7 +45,11 @@ export function createImages(processors: number): Images {
   const slots = createSlots({ places: parallel, perAccount: parallel, ...waiting });
   const converters = Array.from({ length: parallel }, createConverter);
   const free = [...converters];
-  const work: Inner = (reading, read, request) =>
+  const work = (
+    reading: Reading,
+    read: () => Promise<AsyncIterable<Uint8Array>>,
+    request: ImageRequest | DrawRequest,
+  ): Promise<ConvertedImage> =>
     slots(reading, async () => {
       // The semaphore has as many slots as there are converters. The most recently used one is warm.
       const converter = free.pop() ?? createConverter();

@@ -17,10 +17,7 @@ export interface Job {
 
 /** A failure of a job, with a message for operators. */
 export class JobError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'JobError';
-  }
+  override readonly name = 'JobError';
 }
 
 /** Corrects rows written before the clock was set back, which would otherwise wait until the clock has caught up. Must be idempotent. */

@@ -2,7 +2,7 @@ import { invalidParam } from '#src/contract/errors.js';
 import { parseInstant } from '#src/contract/instant.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Vocabulary } from './query/condition.js';
-import { createQueryParser, type ListQuery } from './query/parse.js';
+import { parseListQuery } from './query/parse.js';
 import { oneText } from './query/wire.js';
 
 /** A field that queries can use. `texts` is a JSON array of text. */
@@ -43,14 +43,6 @@ export function vocabularyOf(fields: Readonly<Record<string, ListField>>): Vocab
   };
 }
 
-/** Parses the queries of a list. Throws Failure `general_argument_invalid`. */
-export function parseListQueries(
-  texts: readonly string[],
-  fields: Readonly<Record<string, ListField>>,
-): ListQuery<ListField> {
-  return createQueryParser(vocabularyOf(fields))(texts);
-}
-
 /** A page of a list. */
 export interface PageWindow {
   readonly limit: number;
@@ -62,7 +54,8 @@ export function parsePage(
   texts: readonly string[],
   { max, defaultLimit }: { readonly max: number; readonly defaultLimit: number },
 ): PageWindow {
-  const query = parseListQueries([...texts, JSON.stringify({ method: 'limit', values: [defaultLimit] })], {});
+  const limit = JSON.stringify({ method: 'limit', values: [defaultLimit] });
+  const query = parseListQuery(vocabularyOf({}), [...texts, limit]);
   if (query.cursor !== null || query.conditions.length > 0) throw invalid('this list takes limit and offset only.');
   if (query.limit > max) throw invalid(`limit takes a whole number from 1 to ${max}.`);
   return { limit: query.limit, offset: query.offset };

@@ -4,15 +4,7 @@ import { joined, raw, type SqlPart } from '#src/platform/db/template.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import { type Gram, gramsOf, matchOf, rowGrams, type SearchIndex, searchTables } from './query/search-grams.js';
 import { searchTermsIn } from './query/search-terms.js';
-import { type ListRows, narrowed } from './rows.js';
-
-interface Deps {
-  readonly sql: Sql;
-  /** The highest total; 0 without a limit. */
-  readonly totalLimit: number;
-  /** A search reads every row of lists up to this length. */
-  readonly few: number;
-}
+import { type ListDeps, type ListDescription, type ListRows, narrowed } from './rows.js';
 
 /** The rows of a list that a search finds. */
 export interface Searched {
@@ -21,13 +13,6 @@ export interface Searched {
   readonly total?: number;
   /** The highest total, if it is not that of other lists. */
   readonly upTo?: number;
-}
-
-interface Searchable {
-  /** The rows of the list that meet the other conditions. */
-  readonly rows: ListRows;
-  readonly search?: readonly string[];
-  readonly searchIndex?: SearchIndex;
 }
 
 /** The highest total of a search by the index, which reads each match. With fewer matches, it sorts all of them. */
@@ -44,9 +29,9 @@ const sample = { rows: 400, matches: 20, grams: 24, used: 4 } as const;
  * the page is full. Throws Failure `general_argument_invalid` if no index serves the search of a long list.
  */
 export async function searched(
-  deps: Deps,
+  deps: ListDeps,
   reader: Reader,
-  { rows, search, searchIndex }: Searchable,
+  { rows, search, searchIndex }: Pick<ListDescription, 'rows' | 'search' | 'searchIndex'>,
   text: string,
 ): Promise<Searched> {
   if (text === '' || search === undefined) return { matching: rows };
@@ -70,7 +55,7 @@ export async function searched(
 
 /** The full-text table of SQLite returns rows one by one, so reading some of them is fast however many match. */
 async function inFullText(
-  { sql, few, totalLimit }: Deps,
+  { sql, few, totalLimit }: ListDeps,
   reader: Reader,
   { table, scope: [column] }: SearchIndex,
   matching: ListRows,
@@ -92,7 +77,7 @@ async function inFullText(
 
 /** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
 async function inGrams(
-  deps: Deps,
+  deps: ListDeps,
   reader: Reader,
   index: SearchIndex,
   { all, matching }: { readonly all: ListRows; readonly matching: ListRows },

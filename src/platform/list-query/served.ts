@@ -1,21 +1,14 @@
 import { invalidParam } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
-import type { Sql } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { ListField } from './fields.js';
 import type { Condition } from './query/condition.js';
 import type { ListQuery } from './query/parse.js';
-import type { ListRows } from './rows.js';
+import type { ListDeps, ListDescription } from './rows.js';
 import { countRows } from './search.js';
 
 /** Lists may have this many times as many rows as a total counts before they refuse queries that no index serves. */
 const timesFew = 20;
-
-interface Listing {
-  readonly rows: ListRows;
-  readonly fields: Readonly<Record<string, ListField>>;
-  readonly isLarge?: true;
-}
 
 /** Throws Failure `general_argument_invalid` for an offset that skips too many rows. */
 export function requireNearOffset({ offset }: ListQuery<ListField>): void {
@@ -25,9 +18,9 @@ export function requireNearOffset({ offset }: ListQuery<ListField>): void {
 
 /** Throws Failure `general_argument_invalid` if a query would read or sort every row of a very long list. */
 export async function requireServed(
-  { sql, few }: { readonly sql: Sql; readonly few: number },
+  { sql, few }: Pick<ListDeps, 'sql' | 'few'>,
   reader: Reader,
-  { rows, fields, isLarge }: Listing,
+  { rows, fields, isLarge }: ListDescription,
   query: ListQuery<ListField>,
 ): Promise<void> {
   if (isLarge !== true || isServed(query, fields)) return;
@@ -41,7 +34,7 @@ export async function requireServed(
 }
 
 /** True if an index finds the rows, or they are read in the order of one until the page is full. */
-function isServed({ conditions, orders }: ListQuery<ListField>, fields: Listing['fields']): boolean {
+function isServed({ conditions, orders }: ListQuery<ListField>, fields: ListDescription['fields']): boolean {
   if (conditions.some((one) => isEquality(one) && one.field.index === 'unique')) return true;
   const first = orders[0]?.field ?? fields.$createdAt;
   if (first?.index !== 'order') return false;

@@ -9,37 +9,15 @@ import { raw, type SqlPart } from '#src/platform/db/template.js';
 import type { Database, Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { type ListField, parseListQueries, vocabularyOf } from './fields.js';
+import { type ListField, vocabularyOf } from './fields.js';
 import { createConditionCompiler } from './query/compile.js';
 import type { Condition } from './query/condition.js';
 import type { Fragment } from './query/fragment.js';
 import { afterCursor, type OrderColumn, orderBy } from './query/order.js';
-import type { ListQuery } from './query/parse.js';
-import type { SearchIndex } from './query/search-grams.js';
-import { type ListRows, narrowed } from './rows.js';
+import { type ListQuery, parseListQuery } from './query/parse.js';
+import { type ListDeps, type ListDescription, type ListRows, narrowed } from './rows.js';
 import { countRows, type Searched, searched } from './search.js';
 import { requireNearOffset, requireServed } from './served.js';
-
-/** A list of rows of the service's own tables. */
-interface Listing {
-  /** Every row of the list before any query, such as the users of a project. */
-  readonly rows: ListRows;
-  readonly select: SqlPart;
-  /** The fields for queries, by their names in the API; must include `$id` and `$createdAt`. */
-  readonly fields: Readonly<Record<string, ListField>>;
-  /** The columns that `search` covers. */
-  readonly search?: readonly string[];
-  /** The index of these columns; without one, a search reads every row. */
-  readonly searchIndex?: SearchIndex;
-  /** True if the table can have very many rows. Long lists then refuse queries that no index serves. */
-  readonly isLarge?: true;
-  /** The default order; `$createdAt` if absent. */
-  readonly sequence?: ListField;
-  /** The columns of `select`, if not just `packed`. */
-  readonly columns?: readonly string[];
-  /** Most bytes of a row. A page that cannot exceed its limit is not measured. */
-  readonly rowBytes?: number;
-}
 
 /** The parameters of a list request, parsed by `listParameters`. */
 export interface ListRequest {
@@ -89,17 +67,12 @@ export interface Lists {
    * A page of a list, and the number of rows in all pages, 0 if it was not requested. Returns only the size of the page if that exceeds
    * `maxBytes`. Use it with a snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
    */
-  page(reader: Reader, listing: Listing, request: ListQueries, maxBytes: number): Promise<Measured<Found>>;
+  page(reader: Reader, listing: ListDescription, request: ListQueries, maxBytes: number): Promise<Measured<Found>>;
   /** A page of a list, read by itself with `readList`. */
-  read(db: Database, listing: Listing, request: ListRequest): Promise<Found>;
+  read(db: Database, listing: ListDescription, request: ListRequest): Promise<Found>;
 }
 
-interface Deps {
-  readonly sql: Sql;
-  /** The highest total; 0 without a limit. */
-  readonly totalLimit: number;
-  /** A search reads every row of lists up to this length. */
-  readonly few: number;
+interface Deps extends ListDeps {
   readonly compile: (condition: Condition<ListField>) => Fragment;
 }
 
@@ -113,19 +86,19 @@ export function createLists({
   return bind({ sql, compile, totalLimit, few: totalLimit || queryBounds.limit }, { page, read });
 }
 
-function read(deps: Deps, db: Database, listing: Listing, request: ListRequest): Promise<Found> {
+function read(deps: Deps, db: Database, listing: ListDescription, request: ListRequest): Promise<Found> {
   return readList(db, request, (snapshot, maxBytes) => page(deps, snapshot, listing, request, maxBytes));
 }
 
 async function page(
   deps: Deps,
   reader: Reader,
-  listing: Listing,
+  listing: ListDescription,
   request: ListQueries,
   maxBytes: number,
 ): Promise<Measured<Found>> {
   const { sql, compile } = deps;
-  const query = parseListQueries(request.queries, listing.fields);
+  const query = parseListQuery(vocabularyOf(listing.fields), request.queries);
   requireNearOffset(query);
   const rows = narrowed(sql, listing.rows, query.conditions.map(compile));
   await requireServed(deps, reader, listing, query);
@@ -136,7 +109,7 @@ async function page(
 async function printed(
   deps: Deps,
   reader: Reader,
-  listing: Listing,
+  listing: ListDescription,
   query: ListQuery<ListField>,
   request: ListQueries,
   { matching, total: known, upTo }: Searched,
@@ -155,7 +128,12 @@ async function printed(
 }
 
 /** The position of the cursor's row in the order. Throws Failure `general_cursor_not_found`. */
-async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: ListQuery<ListField>): Promise<Position> {
+async function positionOf(
+  sql: Sql,
+  reader: Reader,
+  listing: ListDescription,
+  query: ListQuery<ListField>,
+): Promise<Position> {
   const order = orderOf(sql, listing, query.orders);
   if (query.cursor === null) return { columns: order, at: null };
   const values = raw(order.map(({ column }, index) => `${column} as c${index}`).join(', '));
@@ -166,7 +144,7 @@ async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: Lis
   return { columns: order, at: order.map((_, index) => row[`c${index}`] ?? null) };
 }
 
-function orderOf(sql: Sql, listing: Listing, orders: ListQuery<ListField>['orders']): OrderColumn[] {
+function orderOf(sql: Sql, listing: ListDescription, orders: ListQuery<ListField>['orders']): OrderColumn[] {
   const created = listing.sequence ?? fieldOf(listing, '$createdAt');
   const [first] = orders;
   // An index is read backwards then.
@@ -185,13 +163,13 @@ function orderedColumn({ words }: Sql, { column, type }: ListField): string {
   return type === 'text' ? words.byCodePoint(column) : column;
 }
 
-function fieldOf({ fields }: Listing, name: string): ListField {
+function fieldOf({ fields }: ListDescription, name: string): ListField {
   return vocabularyOf(fields).field(name);
 }
 
 function selectPage(
   sql: Sql,
-  { searchIndex, select }: Listing,
+  { searchIndex, select }: ListDescription,
   { cursor, limit, offset }: ListQuery<ListField>,
   matching: ListRows,
   { columns, at }: Position,
@@ -208,7 +186,12 @@ function selectPage(
 }
 
 /** Size of a page in bytes. */
-async function measure(sql: Sql, reader: Reader, { columns = ['packed'] }: Listing, page: SqlPart): Promise<number> {
+async function measure(
+  sql: Sql,
+  reader: Reader,
+  { columns = ['packed'] }: ListDescription,
+  page: SqlPart,
+): Promise<number> {
   // Quoted as identifiers: an unquoted `user` is the current user in Postgres.
   const lengths = raw(columns.map((name) => `coalesce(octet_length("${name}"), 0)`).join(' + '));
   const row = await reader.one(sql`select sum(${lengths}) as bytes from (${page}) as page`);

@@ -38,40 +38,45 @@ export const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 /** Gauges of prom-client that have the names of counters; each is the sum of the gauge of the same name without `_total`. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
+type Registering = Pick<Metrics, 'counter' | 'gauge' | 'histogram'>;
+
 /** Creates the registry of one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
   const registers = [registry];
-  const { request, failure } = createRequestMetrics(registers);
-  const units = new Histogram({
+  const registering: Registering = {
+    counter: (options) => new Counter({ ...options, labelNames: options.labelNames ?? [], registers }),
+    gauge: (options) => new Gauge({ ...options, labelNames: options.labelNames ?? [], registers }),
+    histogram: (options) => new Histogram({ ...options, labelNames: options.labelNames ?? [], registers }),
+  };
+  const { counter, gauge, histogram } = registering;
+  const requestMetrics = createRequestMetrics(registering);
+  const units = histogram({
     name: 'svc_db_unit_duration_seconds',
     help: 'Units of work (write) and snapshots (read)',
     labelNames: ['kind', 'outcome'],
     buckets: durationBuckets,
-    registers,
   });
-  const up = new Gauge({ name: 'svc_db_up', help: '1 while the database answers', registers });
-  const writable = new Gauge({ name: 'svc_db_writable', help: '1 while the database takes writes', registers });
-  const hashing = new Gauge({ name: 'svc_hash_queue', help: 'Password hashes', labelNames: ['state'], registers });
-  const memory = new Gauge({
+  const up = gauge({ name: 'svc_db_up', help: '1 while the database answers' });
+  const writable = gauge({ name: 'svc_db_writable', help: '1 while the database takes writes' });
+  const hashing = gauge({ name: 'svc_hash_queue', help: 'Password hashes', labelNames: ['state'] });
+  const memory = gauge({
     name: 'svc_memory_limit_bytes',
     help: 'Memory that this process may use: the limit of its cgroup, else the memory of the machine',
-    registers,
   });
   memory.set(memoryOfSystem());
-  const egress = new Counter({
+  const egress = counter({
     name: 'svc_egress_requests_total',
     help: 'Outbound HTTP calls',
     labelNames: ['purpose', 'outcome'],
-    registers,
   });
   const measurements: (() => Promise<void>)[] = [];
 
   return {
-    request,
-    failure,
+    ...registering,
+    ...requestMetrics,
     unit: (kind, outcome, seconds) => units.observe({ kind, outcome }, seconds),
     databaseUp: (isUp) => up.set(isUp ? 1 : 0),
     databaseWritable: (isWritable) => writable.set(isWritable ? 1 : 0),
@@ -80,9 +85,6 @@ export function createMetrics(): Metrics {
       hashing.set({ state: 'waiting' }, waiting);
     },
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
-    counter: (options) => new Counter({ ...options, labelNames: options.labelNames ?? [], registers }),
-    gauge: (options) => new Gauge({ ...options, labelNames: options.labelNames ?? [], registers }),
-    histogram: (options) => new Histogram({ ...options, labelNames: options.labelNames ?? [], registers }),
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
       for (const measure of measurements) await measure();
@@ -95,25 +97,22 @@ export function createMetrics(): Metrics {
 const watchedErrors: readonly ErrorType[] = ['general_unknown', 'general_unavailable', 'general_query_timeout'];
 
 /** The metrics of requests, first on the page. */
-function createRequestMetrics(registers: Registry[]): Pick<Metrics, 'request' | 'failure'> {
-  const requests = new Counter({
+function createRequestMetrics({ counter, histogram }: Registering): Pick<Metrics, 'request' | 'failure'> {
+  const requests = counter({
     name: 'svc_http_requests_total',
     help: 'Requests answered',
     labelNames: ['method', 'route', 'status'],
-    registers,
   });
-  const latency = new Histogram({
+  const latency = histogram({
     name: 'svc_http_request_duration_seconds',
     help: 'Time from the first byte of a request to its answer',
     labelNames: ['method', 'route'],
     buckets: durationBuckets,
-    registers,
   });
-  const failures = new Counter({
+  const failures = counter({
     name: 'svc_http_errors_total',
     help: 'Error answers by type',
     labelNames: ['type'],
-    registers,
   });
   // Series used by alerts exist from the start: Prometheus sees no increase in a series that begins with 1.
   for (const type of watchedErrors) failures.inc({ type }, 0);

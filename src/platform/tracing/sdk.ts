@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attributes, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -33,14 +34,8 @@ export function startTracing(
     driver: traceDriver,
     egress: traceEgress,
     mailer: traceMailer,
-    close: () => Promise.race([provider.shutdown().catch(reports.onFailed), timeout(closeMs)]),
+    close: () => Promise.race([provider.shutdown().catch(reports.onFailed), sleep(closeMs, undefined, { ref: false })]),
   };
-}
-
-function timeout(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }
 
 /** Reports whether spans arrive. The SDK would only write that to its own log. */

@@ -1,5 +1,5 @@
 import { backupHold } from '#src/platform/db/backup-hold.js';
-import type { Query } from '#src/platform/db/query.js';
+import { statement } from '#src/platform/db/query.js';
 import { dropEverything } from '#src/platform/db/table-removal.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type LoadedBackup, loadBackup } from './load.js';
@@ -66,5 +66,3 @@ export async function restoreBackup(
     return loaded;
   });
 }
-
-const statement = (sql: string): Query => ({ sql, values: [] });

@@ -1,7 +1,7 @@
 import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Connection } from '#src/platform/db/driver.js';
 import { type TableShape, tableShapes } from '#src/platform/db/neutral-rows.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import { type Sql, statement } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type CollectionStorage, collections, storageOf, withUnbuiltWords } from '../../data/index.js';
 
@@ -73,5 +73,3 @@ export async function shapesIn(
     return { name, columns: columns.map((one) => ({ ...one, kind: kinds.get(one.name) ?? one.kind })) };
   };
 }
-
-const statement = (sql: string): Query => ({ sql, values: [] });

@@ -13,7 +13,7 @@ import {
   tableShapes,
 } from '#src/platform/db/neutral-rows.js';
 import { openSnapshot } from '#src/platform/db/open-snapshot.js';
-import type { Query, Sql } from '#src/platform/db/query.js';
+import { type Sql, statement } from '#src/platform/db/query.js';
 import { dropEverything } from '#src/platform/db/table-removal.js';
 import { raw } from '#src/platform/db/template.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
@@ -287,5 +287,3 @@ async function verified(
     await copied.release();
   }
 }
-
-const statement = (sql: string): Query => ({ sql, values: [] });

@@ -24,50 +24,48 @@ export interface ListQuery<F> {
   readonly selects: readonly (readonly unknown[])[];
 }
 
-/** Creates the parser of the queries of a list. It throws the failure of the vocabulary, and Failure `general_query_limit_exceeded`. */
-export function createQueryParser<F>(vocabulary: Vocabulary<F>): (texts: readonly string[]) => ListQuery<F> {
+/** Parses the queries of a list. Throws the failure of the vocabulary, and Failure `general_query_limit_exceeded`. */
+export function parseListQuery<F>(vocabulary: Vocabulary<F>, texts: readonly string[]): ListQuery<F> {
   const { invalid } = vocabulary;
-  return (texts) => {
-    const count = createCount(texts.length);
-    const filters: WireQuery[] = [];
-    let isRandom = false;
-    const orders: Order<F>[] = [];
-    const selects: (readonly unknown[])[] = [];
-    const ordered = new Set<string>();
-    let limit: number | undefined;
-    let offset: number | undefined;
-    let cursor: ListQuery<F>['cursor'] = null;
-    for (const text of texts) {
-      const query = readQuery(text, invalid);
-      const { method, attribute = '', values } = query;
-      count.values(query);
-      if (method === 'orderAsc' || method === 'orderDesc') {
-        const field = vocabulary.field(attribute);
-        if (vocabulary.kindOf(field) === 'list') throw invalid('an array cannot be an order.');
-        // A second order by the same attribute has no effect.
-        if (!ordered.has(attribute)) orders.push({ field, descending: method === 'orderDesc' });
-        ordered.add(attribute);
-      } else if (method === 'orderRandom') {
-        if (vocabulary.takesRandom !== true) throw invalid('this list cannot be in random order.');
-        isRandom = true;
-      } else if (method === 'limit') limit ??= integerWithin(values, method, [1, queryBounds.limit], invalid);
-      else if (method === 'offset') offset ??= integerWithin(values, method, [0, Number.MAX_SAFE_INTEGER], invalid);
-      else if (method === 'cursorAfter' || method === 'cursorBefore') {
-        cursor ??= { id: oneText(values, method, invalid), before: method === 'cursorBefore' };
-      } else if (method === 'select') selects.push(values);
-      else filters.push(query);
-    }
-    const conditions = parseConditions({ vocabulary, count }, filters, 1);
-    if (isRandom && cursor !== null) throw invalid('a list in random order has no cursor.');
-    return {
-      conditions,
-      orders,
-      isRandom,
-      limit: limit ?? queryBounds.defaultLimit,
-      isLimited: limit !== undefined,
-      offset: offset ?? 0,
-      cursor,
-      selects,
-    };
+  const count = createCount(texts.length);
+  const filters: WireQuery[] = [];
+  let isRandom = false;
+  const orders: Order<F>[] = [];
+  const selects: (readonly unknown[])[] = [];
+  const ordered = new Set<string>();
+  let limit: number | undefined;
+  let offset: number | undefined;
+  let cursor: ListQuery<F>['cursor'] = null;
+  for (const text of texts) {
+    const query = readQuery(text, invalid);
+    const { method, attribute = '', values } = query;
+    count.values(query);
+    if (method === 'orderAsc' || method === 'orderDesc') {
+      const field = vocabulary.field(attribute);
+      if (vocabulary.kindOf(field) === 'list') throw invalid('an array cannot be an order.');
+      // A second order by the same attribute has no effect.
+      if (!ordered.has(attribute)) orders.push({ field, descending: method === 'orderDesc' });
+      ordered.add(attribute);
+    } else if (method === 'orderRandom') {
+      if (vocabulary.takesRandom !== true) throw invalid('this list cannot be in random order.');
+      isRandom = true;
+    } else if (method === 'limit') limit ??= integerWithin(values, method, [1, queryBounds.limit], invalid);
+    else if (method === 'offset') offset ??= integerWithin(values, method, [0, Number.MAX_SAFE_INTEGER], invalid);
+    else if (method === 'cursorAfter' || method === 'cursorBefore') {
+      cursor ??= { id: oneText(values, method, invalid), before: method === 'cursorBefore' };
+    } else if (method === 'select') selects.push(values);
+    else filters.push(query);
+  }
+  const conditions = parseConditions({ vocabulary, count }, filters, 1);
+  if (isRandom && cursor !== null) throw invalid('a list in random order has no cursor.');
+  return {
+    conditions,
+    orders,
+    isRandom,
+    limit: limit ?? queryBounds.defaultLimit,
+    isLimited: limit !== undefined,
+    offset: offset ?? 0,
+    cursor,
+    selects,
   };
 }

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
 import { readJson } from '#src/platform/text/json.js';
-import { readCall } from './call-form.js';
 
 /** Creates the Failure for an invalid query from its message. */
 export type Invalid = (message: string) => Failure;
@@ -56,4 +55,22 @@ export function integerWithin(
     throw invalid(`${method} takes a whole number from ${low} to ${high}.`);
   }
   return value;
+}
+
+/** Methods whose arguments are only values; the first argument of any other method is the attribute. */
+const withoutAttribute: ReadonlySet<string> = new Set(['select', 'limit', 'offset', 'cursorAfter', 'cursorBefore']);
+
+/**
+ * Parses a query in the form of Appwrite SDKs before 2024, such as `equal("title", ["x"])`; undefined for any other text. These SDKs do not
+ * escape quoted text. Text with a quotation mark or a backslash is therefore ambiguous and rejected.
+ */
+function readCall(text: string): unknown {
+  const [, method, args] = /^([a-zA-Z]+)\((.*)\)$/s.exec(text) ?? [];
+  if (method === undefined || args === undefined || args.includes('\\')) return undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows these in strings only if they are escaped.
+  const escaped = args.replace(/[\0-\x1f]/g, (character) => JSON.stringify(character).slice(1, -1));
+  const values = readJson(`[${escaped}]`) as unknown[];
+  return withoutAttribute.has(method)
+    ? { method, values: values.flat() }
+    : { method, attribute: values[0], values: values.slice(1).flat() };
 }

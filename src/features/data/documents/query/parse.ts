@@ -4,9 +4,9 @@ import { Lru } from '#src/platform/cache/lru.js';
 import { documentTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import {
   type Condition,
-  createQueryParser,
   type ListQuery,
   oneText,
+  parseListQuery,
   readQuery,
   type Vocabulary,
   type Within,
@@ -77,7 +77,7 @@ export function parseQueries(
 ): DocumentQuery {
   const related = new Set<Collection>();
   const noted = filters && noting(filters, related);
-  const query = createQueryParser(vocabularyOf(collection, noted))(texts);
+  const query = parseListQuery(vocabularyOf(collection, noted), texts);
   let select: readonly string[] | null = null;
   const paths: string[] = [];
   for (const values of query.selects) {

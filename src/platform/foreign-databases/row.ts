@@ -1,2 +1,0 @@
-/** A row of a database of another product. */
-export type ForeignRow = Readonly<Record<string, unknown>>;
