@@ -113,7 +113,8 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const verification = createContactVerification(runtime, all);
   const recovery = createRecovery(runtime, all);
   const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
-  const userManagement = createUserManagement(runtime, {
+  const userManagement = createUserManagement({
+    ...runtime,
     ...all,
     secondFactor: secondFactor.service,
     tokenPurpose: serverTokenPurpose,
