@@ -83,7 +83,15 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   ];
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
   const teams = createTeamsFeature(runtime, { ...deps, users, claims, sessions, takenIds });
-  const userChanges = createUserChanges(runtime, { limits, users, sessions, memberships: teams, secrets, courier });
+  const userChanges = createUserChanges({
+    ...runtime,
+    limits,
+    users,
+    sessions,
+    memberships: teams,
+    secrets,
+    courier,
+  });
   return {
     takenIds,
     secrets,
@@ -109,8 +117,8 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
 export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const { teams, ...base } = createUsersAndSessions(runtime, deps);
   const all = { ...deps, ...base };
-  const selfService = createSelfService(runtime, all);
-  const verification = createContactVerification(runtime, all);
+  const selfService = createSelfService({ ...runtime, ...all });
+  const verification = createContactVerification({ ...runtime, ...all });
   const recovery = createRecovery(runtime, all);
   const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
   const userManagement = createUserManagement({

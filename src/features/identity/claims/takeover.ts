@@ -1,6 +1,7 @@
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
+import { accountRecord } from '../users/index.js';
 import type { ClaimDeps, Contact } from './deps.js';
 
 /**
@@ -28,8 +29,7 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
     // JWTs without a session (created by server keys) end only with a new `passwordUpdate`, so it is set even without a password.
     await users.update(unit, project.id, account, { passwordHash: null, passwordUpdate: unit.now });
     if (account.passwordHash === null) return false;
-    const userId = account.id;
-    unit.record('accountPasswordChanged', { resource: `users/${userId}`, userId, payload: { userId } });
+    unit.record('accountPasswordChanged', accountRecord(account.id));
     return true;
   };
 
@@ -45,7 +45,7 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
     const current = await users.get(unit, project.id, userId);
     const proved = await users.markVerified(unit, project.id, current, contact);
     if (!dropped) return proved;
-    unit.record('accountClaimed', { resource: `users/${userId}`, userId, payload: { userId, contact } });
+    unit.record('accountClaimed', accountRecord(userId, { contact }));
     const to = account[contact] ?? '';
     if (contact === 'email')
       courier.send(unit, project, {

@@ -107,7 +107,7 @@ async function finishSession(deps: Deps, login: ExternalLogin, factor: string): 
   }));
   const { session, secret } = opened;
   const isAnswered = login.transaction.success === '';
-  const answer = isAnswered ? toNewSession(session, secret, tokens) : new Redirect(withSession(deps, login, secret));
+  const answer = isAnswered ? toNewSession(opened, tokens) : new Redirect(withSession(deps, login, secret));
   return new WithSession(answer, { secret, expire: session.expire });
 }
 

@@ -7,7 +7,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Claims } from '../claims/index.js';
 import type { Identities, Identity, IdentityProof } from '../identities/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { UserChanges, Users } from '../users/index.js';
+import { refusalRecord, type UserChanges, type Users } from '../users/index.js';
 import type { BrowserCall, LoginTransaction } from './service.js';
 
 /** The validated profile of a user after a login at an identity provider. */
@@ -100,8 +100,7 @@ function refuse(
   ...failure: [ErrorType, FailureOptions?]
 ): never {
   const payload = { method: transaction.provider, email: account?.email ?? '', ip: call.request.ip, reason };
-  const resource = account === undefined ? 'users' : `users/${account.id}`;
-  unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+  unit.record('loginFailed', refusalRecord(account?.id, payload));
   throw unit.refuse(...failure);
 }
 

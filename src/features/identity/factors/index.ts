@@ -7,7 +7,7 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { type Courier, type Limits, proofKey } from '../../installation/index.js';
-import type { Users } from '../users/index.js';
+import { accountRecord, type Users } from '../users/index.js';
 import {
   createLoginCheck,
   type LoginCheck,
@@ -120,8 +120,8 @@ async function removeTotp(deps: Deps, unit: Unit, project: Project, account: Use
   return true;
 }
 
-function recordTotp(unit: Unit, event: 'factorAdded' | 'factorRemoved', { id: userId }: UserRecord): void {
-  unit.record(event, { resource: `users/${userId}`, userId, payload: { userId, factor: 'totp' } });
+function recordTotp(unit: Unit, event: 'factorAdded' | 'factorRemoved', { id }: UserRecord): void {
+  unit.record(event, accountRecord(id, { factor: 'totp' }));
 }
 
 function notify(
@@ -189,12 +189,8 @@ async function issueRecoveryCodes(deps: Deps, unit: Unit, project: Project, acco
   }));
   await unit.run(store.removeCodes(project.id, account.id));
   await unit.run(store.addCodes(rows));
-  unit.record('recoveryCodesCreated', recorded(account));
+  unit.record('recoveryCodesCreated', accountRecord(account.id));
   return codes;
-}
-
-function recorded({ id: userId }: UserRecord) {
-  return { resource: `users/${userId}`, userId, payload: { userId } };
 }
 
 async function removeAll(deps: Deps, unit: Unit, project: Project, account: UserRecord): Promise<boolean> {
@@ -203,10 +199,10 @@ async function removeAll(deps: Deps, unit: Unit, project: Project, account: User
   if (row !== undefined) await unit.run(store.removeAuthenticator(project.id, account.id));
   if (row?.verified) recordTotp(unit, 'factorRemoved', account);
   const codes = await unit.run(store.removeCodes(project.id, account.id));
-  if (codes > 0) unit.record('recoveryCodesDeleted', recorded(account));
+  if (codes > 0) unit.record('recoveryCodesDeleted', accountRecord(account.id));
   if (account.mfa) {
     await users.update(unit, project.id, account, { mfa: false });
-    unit.record('mfaDisabled', recorded(account));
+    unit.record('mfaDisabled', accountRecord(account.id));
   }
   await limits.forgive(unit, 'mfa', { account: proofKey(account.id) });
   return row !== undefined || codes > 0 || account.mfa;

@@ -3,6 +3,7 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { refusalRecord } from '../users/index.js';
 import type { CodeFactor, Proof } from './proof.js';
 
 /** Second factors, named like the challenges that prove them. */
@@ -67,7 +68,7 @@ export function createLoginCheck(
     ...failure: [ErrorType, FailureOptions?]
   ): never => {
     const payload = { method: login.provider, email: account.email ?? '', ip: login.request.ip, reason };
-    unit.record('loginFailed', { resource: `users/${account.id}`, userId: account.id, payload });
+    unit.record('loginFailed', refusalRecord(account.id, payload));
     throw unit.refuse(...failure);
   };
   return async (unit, project, account, login) => {

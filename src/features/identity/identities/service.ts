@@ -10,6 +10,7 @@ import { type ListRequest, type Lists, readList } from '#src/platform/list-query
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Courier } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
+import { accountRecord } from '../users/index.js';
 import { createIdentityStore, type IdentityRow, identities, identityFields, sealedTokens } from './store.js';
 
 /** A user's account at an identity provider. */
@@ -121,7 +122,7 @@ function tokenColumns({ sealing }: Deps, project: Project, id: string, tokens: P
 }
 
 function recorded({ userId, provider, providerUid }: Identity) {
-  return { resource: `users/${userId}`, userId, payload: { userId, provider, providerUid } };
+  return accountRecord(userId, { provider, providerUid });
 }
 
 async function renew(deps: Deps, unit: Unit, project: Project, identity: Identity, proof: IdentityProof) {

@@ -5,6 +5,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { externalFactors } from '../external-logins/index.js';
 import { toNewSession } from '../sessions/index.js';
+import { refusalRecord } from '../users/index.js';
 import type { LoginDeps, LoginMethod, LoginToolkit, RedeemCall } from './method/method.js';
 import { createUserResolver, type UserResolver } from './resolve-user.js';
 
@@ -35,7 +36,7 @@ async function redeem(deps: Deps, call: RedeemCall, provider: string, purposes =
   });
   if (offered.length === 0) throw new Failure('user_auth_method_unsupported');
   const opened = await deps.db.work(auditContextOf(call), (unit) => open(deps, unit, call, provider, offered));
-  return toNewSession(opened.session, opened.secret, opened.tokens);
+  return toNewSession(opened, opened.tokens);
 }
 
 async function open(deps: Deps, unit: Unit, call: RedeemCall, presentedAs: string, purposes: readonly string[]) {
@@ -43,8 +44,7 @@ async function open(deps: Deps, unit: Unit, call: RedeemCall, presentedAs: strin
   const { project, actor, request, body } = call;
   const refuse = (type: ErrorType, reason: string, method: string, account?: UserRecord, email = ''): never => {
     const payload = { method, email, ip: request.ip, reason };
-    const resource = account === undefined ? 'users' : `users/${account.id}`;
-    unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+    unit.record('loginFailed', refusalRecord(account?.id, payload));
     throw unit.refuse(type);
   };
   const presented = { purposes, userId: body.userId, secret: body.secret };

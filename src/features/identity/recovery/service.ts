@@ -8,7 +8,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { type Courier, type Limits, recoveryKey } from '../../installation/index.js';
 import type { Claims } from '../claims/index.js';
 import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
-import type { UserChanges, Users } from '../users/index.js';
+import { refusalRecord, type UserChanges, type Users } from '../users/index.js';
 
 /** Features that recoveries depend on. */
 export interface RecoveryDeps {
@@ -92,10 +92,6 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
 }
 
 function refuse(unit: Unit, userId: string | undefined, ip: string): never {
-  const payload = { purpose, ip };
-  unit.record(
-    'proofFailed',
-    userId === undefined ? { resource: 'users', payload } : { resource: `users/${userId}`, payload, userId },
-  );
+  unit.record('proofFailed', refusalRecord(userId, { purpose, ip }));
   throw unit.refuse('user_invalid_token');
 }

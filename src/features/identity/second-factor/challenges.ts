@@ -12,6 +12,7 @@ import type { Courier, Limits } from '../../installation/index.js';
 import { channelOf, type Factors, type SecondFactor } from '../factors/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { OpenedSession, Sessions } from '../sessions/index.js';
+import { accountRecord } from '../users/index.js';
 import { type ChallengeRow, challenges, createChallengeStore } from './store.js';
 
 /** The user and session of a challenge. */
@@ -128,8 +129,7 @@ async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeI
   const challenge = challenges.decode(found) as ChallengeRow;
   const { factor } = challenge;
   if (!(await prove(deps, unit, challenged, challenge, otp))) {
-    const payload = { userId: account.id, factor, ip: request.ip };
-    unit.record('challengeFailed', { resource: `users/${account.id}`, userId: account.id, payload });
+    unit.record('challengeFailed', accountRecord(account.id, { factor, ip: request.ip }));
     throw unit.refuse('user_invalid_token');
   }
   await unit.run(store.remove(challengeId));

@@ -1,14 +1,12 @@
-import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { auditContextOf, implement, type RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import { implement } from '#src/contract/operation.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Courier, Limits } from '../../installation/index.js';
 import { channelOf, type Factors } from '../factors/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
-import { type Sessions, toNewSession } from '../sessions/index.js';
+import { type CallByUser, type Sessions, toNewSession, workOnCaller } from '../sessions/index.js';
 import { toUser, type Users } from '../users/index.js';
 import { secondFactorApi } from './api.js';
 import { createSecondFactorChallenges } from './challenges.js';
@@ -30,7 +28,6 @@ interface Deps {
 }
 
 type Shared = Pick<Runtime, 'db'> & Pick<Deps, 'factors' | 'sessions'>;
-type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };
 type Act<T> = (unit: Unit, account: UserRecord) => Promise<T>;
 
 /** Second factors of the signed-in user: enrolment, challenges and recovery codes. */
@@ -39,13 +36,15 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
   const { db, factors, sessions } = shared;
   const service = createSecondFactorService(deps);
   const challenges = createSecondFactorChallenges(runtime, deps);
-  const beginTotp = (call: UserCall) =>
+  const beginTotp = (call: CallByUser) =>
     workToAdd(shared, call, (unit, account) => factors.beginTotp(unit, call.project, account));
   const operations = implement(secondFactorApi, {
     update: async (call) => {
       if (!call.body.mfa) sessions.requireFresh(call.actor.session);
       const { project, body } = call;
-      return toUser(await work(shared, call, (unit, account) => service.turn(unit, project, account, body.mfa)));
+      return toUser(
+        await workOnCaller(shared, call, (unit, account) => service.turn(unit, project, account, body.mfa)),
+      );
     },
     factors: async ({ project, actor }) => {
       const usable = await factors.usable(db, project, actor.account);
@@ -68,16 +67,14 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
     deleteAuthenticator: (call) =>
       workFresh(shared, call, (unit, account) => service.removeTotp(unit, call.project, account)),
     createChallenge: (call) =>
-      work(shared, call, async (unit, account) =>
+      workOnCaller(shared, call, async (unit, account) =>
         toChallenge(await challenges.begin(unit, challengedBy(call, account), call.body.factor)),
       ),
-    updateChallenge: async (call) => {
-      const { challengeId, otp } = call.body;
-      const { session, secret } = await work(shared, call, (unit, account) =>
-        challenges.answer(unit, challengedBy(call, account), challengeId, otp),
-      );
-      return toNewSession(session, secret);
-    },
+    updateChallenge: (call) =>
+      workOnCaller(shared, call, async (unit, account) => {
+        const { challengeId, otp } = call.body;
+        return toNewSession(await challenges.answer(unit, challengedBy(call, account), challengeId, otp));
+      }),
     createRecoveryCodes: (call) =>
       replyOf(workToAdd(shared, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
     getRecoveryCodes: async ({ project, actor }) => {
@@ -92,30 +89,24 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
   return { service, operations };
 }
 
-/** Runs a unit on the caller's account, locked. */
-function work<T>({ db, sessions }: Shared, call: UserCall, act: Act<T>): Promise<T> {
-  const { project, actor } = call;
-  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
-}
-
-/** `work` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
-function workToAdd<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
-  return work(shared, call, async (unit, account) => {
+/** `workOnCaller` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
+function workToAdd<T>(shared: Shared, call: CallByUser, act: Act<T>): Promise<T> {
+  return workOnCaller(shared, call, async (unit, account) => {
     if (await shared.factors.isOn(unit, call.project, account)) shared.sessions.requireFresh(call.actor.session);
     return act(unit, account);
   });
 }
 
-/** `work` that requires a recent login or challenge. */
-async function workFresh<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
+/** `workOnCaller` that requires a recent login or challenge. */
+async function workFresh<T>(shared: Shared, call: CallByUser, act: Act<T>): Promise<T> {
   shared.sessions.requireFresh(call.actor.session);
-  return work(shared, call, act);
+  return workOnCaller(shared, call, act);
 }
 
 async function replyOf(recoveryCodes: Promise<string[]>) {
   return { recoveryCodes: await recoveryCodes };
 }
 
-function challengedBy({ project, actor, request }: UserCall, account: UserRecord) {
+function challengedBy({ project, actor, request }: CallByUser, account: UserRecord) {
   return { project, account, session: actor.session, request };
 }

@@ -5,7 +5,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Factors } from '../factors/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { Users } from '../users/index.js';
+import { accountRecord, type Users } from '../users/index.js';
 
 interface Deps {
   readonly users: Users;
@@ -41,10 +41,9 @@ export function createSecondFactorService({ users, factors, sessions }: Deps): S
   const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {
     if (account.mfa === mfa) return account;
     const changed = await users.update(unit, project.id, account, { mfa });
-    const userId = account.id;
-    unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', { resource: `users/${userId}`, userId, payload: { userId } });
+    unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', accountRecord(account.id));
     if (!mfa) factors.notify(unit, project, account, 'factor-removed', '');
-    await sessions.dropPending(unit, project, userId);
+    await sessions.dropPending(unit, project, account.id);
     return changed;
   };
   /** Completes an enrolment with a code. Refuses a wrong code. */

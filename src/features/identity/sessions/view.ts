@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
 import { noTokens, type ProviderTokens, type Session, sessionMembers } from '#src/contract/session.js';
 import { toWireInstant } from '#src/contract/shapes.js';
+import type { OpenedSession } from './sessions.js';
 
 /** A session on the wire. */
 export const sessionShape = z
@@ -45,6 +46,9 @@ export function toSession(
 }
 
 /** Renders a new session with its secret. */
-export function toNewSession(session: Session, secret: string, tokens?: ProviderTokens): z.input<typeof sessionShape> {
+export function toNewSession(
+  { session, secret }: OpenedSession,
+  tokens?: ProviderTokens,
+): z.input<typeof sessionShape> {
   return { ...toSession(session, session.id, tokens), secret };
 }

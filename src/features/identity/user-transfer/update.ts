@@ -7,7 +7,7 @@ import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { Users } from '../users/index.js';
+import { accountRecord, type Users } from '../users/index.js';
 import type { ImportedIdentity, ImportedUser } from './imported.js';
 
 interface Deps {
@@ -131,29 +131,24 @@ export async function updateUser(
 function record(
   unit: Unit,
   before: UserRecord,
-  user: UserRecord,
+  { id, name, email, phone, labels, status, mfa }: UserRecord,
   members: Differences['members'],
   hasPassword: boolean,
 ): void {
-  const { id: userId } = user;
-  const of = { resource: `users/${userId}`, userId };
-  const payload = { userId };
-  const email = user.email ?? '';
-  const phone = user.phone ?? '';
-  const plain = { ...of, payload };
-  if (members.name !== undefined) unit.record('accountNameChanged', { ...of, payload: { userId, name: user.name } });
+  const [address, number] = [{ email: email ?? '' }, { phone: phone ?? '' }];
+  const plain = accountRecord(id);
+  if (members.name !== undefined) unit.record('accountNameChanged', accountRecord(id, { name }));
   if (members.email !== undefined)
-    unit.record('accountEmailChanged', { ...of, payload: { userId, email, previous: before.email ?? '' } });
+    unit.record('accountEmailChanged', accountRecord(id, { ...address, previous: before.email ?? '' }));
   if (members.phone !== undefined)
-    unit.record('accountPhoneChanged', { ...of, payload: { userId, phone, previous: before.phone ?? '' } });
-  if (members.emailVerification === true) unit.record('accountEmailVerified', { ...of, payload: { userId, email } });
+    unit.record('accountPhoneChanged', accountRecord(id, { ...number, previous: before.phone ?? '' }));
+  if (members.emailVerification === true) unit.record('accountEmailVerified', accountRecord(id, address));
   if (members.emailVerification === false) unit.record('accountEmailUnverified', plain);
-  if (members.phoneVerification === true) unit.record('accountPhoneVerified', { ...of, payload: { userId, phone } });
+  if (members.phoneVerification === true) unit.record('accountPhoneVerified', accountRecord(id, number));
   if (members.phoneVerification === false) unit.record('accountPhoneUnverified', plain);
-  if (members.labels !== undefined)
-    unit.record('accountLabelsChanged', { ...of, payload: { userId, labels: [...user.labels] } });
+  if (members.labels !== undefined) unit.record('accountLabelsChanged', accountRecord(id, { labels: [...labels] }));
   if (members.prefs !== undefined) unit.record('accountPrefsChanged', plain);
-  if (members.status !== undefined) unit.record(user.status ? 'accountUnblocked' : 'accountBlocked', plain);
-  if (members.mfa !== undefined) unit.record(user.mfa ? 'mfaEnabled' : 'mfaDisabled', plain);
+  if (members.status !== undefined) unit.record(status ? 'accountUnblocked' : 'accountBlocked', plain);
+  if (members.mfa !== undefined) unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', plain);
   if (hasPassword) unit.record('accountPasswordChanged', plain);
 }

@@ -44,11 +44,8 @@ interface Deps extends Pick<Runtime, 'db' | 'random'> {
 }
 
 /** Creates the sign-up service. */
-export function createSignUps(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  { users, courier, limits }: Omit<Deps, 'db' | 'random'>,
-): SignUps {
-  return bind({ db, random, users, courier, limits }, { signUp, signUpHidden, importUser });
+export function createSignUps(deps: Deps): SignUps {
+  return bind(deps, { signUp, signUpHidden, importUser });
 }
 
 async function signUp({ db, users }: Deps, by: AuditContext, project: Project, input: SignUpInput) {

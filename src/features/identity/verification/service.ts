@@ -9,10 +9,10 @@ import { bind } from '#src/platform/runtime/bind.js';
 import type { Courier, Limits } from '../../installation/index.js';
 import type { Claims } from '../claims/index.js';
 import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
-import type { Users } from '../users/index.js';
+import { refusalRecord, type Users } from '../users/index.js';
 
 /** Features that verifications depend on. */
-export interface VerificationDeps {
+export interface VerificationDeps extends Pick<Runtime, 'config'> {
   readonly users: Users;
   readonly claims: Claims;
   readonly secrets: OneTimeSecrets;
@@ -51,14 +51,18 @@ interface Verifications {
   removeEmail(unit: Unit, project: Project, presented: Presented): Promise<void>;
 }
 
-interface Deps extends VerificationDeps, Pick<Runtime, 'config'> {}
-
 /** Creates the verification service. */
-export function createVerifications({ config }: Pick<Runtime, 'config'>, given: VerificationDeps): Verifications {
-  return bind({ ...given, config }, { requestEmail, requestPhone, confirm, removeEmail });
+export function createVerifications(deps: VerificationDeps): Verifications {
+  return bind(deps, { requestEmail, requestPhone, confirm, removeEmail });
 }
 
-async function requestEmail(deps: Deps, unit: Unit, project: Project, account: UserRecord, options: EmailOptions) {
+async function requestEmail(
+  deps: VerificationDeps,
+  unit: Unit,
+  project: Project,
+  account: UserRecord,
+  options: EmailOptions,
+) {
   const { config, secrets, courier, limits } = deps;
   const { id: userId, email, name } = account;
   if (email === null) throw new Failure('user_email_not_found');
@@ -87,7 +91,7 @@ async function requestEmail(deps: Deps, unit: Unit, project: Project, account: U
 }
 
 async function requestPhone(
-  { secrets, courier, limits }: Deps,
+  { secrets, courier, limits }: VerificationDeps,
   unit: Unit,
   project: Project,
   account: UserRecord,
@@ -110,14 +114,14 @@ async function requestPhone(
   return issued;
 }
 
-async function confirm(deps: Deps, unit: Unit, project: Project, purpose: Confirmed, presented: Presented) {
+async function confirm(deps: VerificationDeps, unit: Unit, project: Project, purpose: Confirmed, presented: Presented) {
   const { account, redeemed } = await redeem(deps, unit, project, purpose, presented);
   if (!account.status) throw new Failure('user_blocked');
   await deps.users.markVerified(unit, project.id, account, contacts[purpose]);
   return redeemed;
 }
 
-async function removeEmail(deps: Deps, unit: Unit, project: Project, presented: Presented): Promise<void> {
+async function removeEmail(deps: VerificationDeps, unit: Unit, project: Project, presented: Presented): Promise<void> {
   const { account } = await redeem(deps, unit, project, 'email-removal', presented);
   await deps.claims.release(unit, project, account, 'email');
 }
@@ -127,7 +131,7 @@ const contacts = { 'email-verification': 'email', 'email-removal': 'email', 'pho
 
 /** Redeems a link or a code. Every reason to refuse gives the same error, so callers cannot find out which users exist. */
 async function redeem(
-  { users, secrets }: Deps,
+  { users, secrets }: VerificationDeps,
   unit: Unit,
   project: Project,
   purpose: keyof typeof contacts,
@@ -137,9 +141,7 @@ async function redeem(
   const account = await users.lockById(unit, project.id, userId);
   const redeemed = await secrets.redeem(unit, project, { purposes: [purpose], userId, secret });
   if (redeemed === undefined || account === undefined || account[contacts[purpose]] !== redeemed.recipient) {
-    const whose = account === undefined ? {} : { userId };
-    const resource = account === undefined ? 'users' : `users/${userId}`;
-    unit.record('proofFailed', { resource, payload: { purpose, ip }, ...whose });
+    unit.record('proofFailed', refusalRecord(account?.id, { purpose, ip }));
     throw unit.refuse('user_invalid_token');
   }
   return { account, redeemed };

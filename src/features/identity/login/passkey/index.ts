@@ -37,10 +37,7 @@ export const passkey: LoginMethod = {
           },
         };
       },
-      finish: async (call) => {
-        const { session, secret } = await logIn(call);
-        return toNewSession(session, secret);
-      },
+      finish: async (call) => toNewSession(await logIn(call)),
     });
   },
 };

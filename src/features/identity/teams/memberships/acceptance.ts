@@ -11,7 +11,7 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Claims } from '../../claims/index.js';
 import type { OpenedSession, Sessions } from '../../sessions/index.js';
-import type { Users } from '../../users/index.js';
+import { refusalRecord, type Users } from '../../users/index.js';
 import type { Membership } from '../model/membership-store.js';
 import type { NamedMembership } from '../model/membership-view.js';
 import { type MembershipRepository, recordJoined } from '../model/memberships.js';
@@ -58,7 +58,7 @@ async function accept(deps: Deps, unit: Unit, project: Project, input: Acceptanc
   const { userId } = membership;
   const refuse = (reason: string, ...failure: [ErrorType, FailureOptions?]): never => {
     const payload = { method: 'invitation', email: membership.recipient ?? '', ip: request.ip, reason };
-    unit.record('loginFailed', { resource: `users/${userId}`, userId, payload });
+    unit.record('loginFailed', refusalRecord(userId, payload));
     throw unit.refuse(...failure);
   };
   if (!fits(membership, input.secret)) throw refuse('wrong secret', 'team_invalid_secret');

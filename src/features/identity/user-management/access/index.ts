@@ -8,6 +8,7 @@ import { toLog } from '../../../events/index.js';
 import { toIdentity } from '../../identities/index.js';
 import { toToken } from '../../one-time-secrets/index.js';
 import { toNewSession, toSession } from '../../sessions/index.js';
+import { accountRecord } from '../../users/index.js';
 import { findUser, type ManagementDeps, workOnUser } from '../model/keys.js';
 import { accessApi } from './api.js';
 
@@ -41,7 +42,7 @@ async function createSession(deps: ManagementDeps, call: Call<Api['createSession
     const login = { provider: 'server', providerUid: '', factors: ['server'], request };
     return deps.sessions.open(unit, call.project, account, login);
   });
-  return { ...toNewSession(opened.session, opened.secret), current: false };
+  return { ...toNewSession(opened), current: false };
 }
 
 function deleteSessions(deps: ManagementDeps, call: Call<Api['deleteSessions']>): Promise<void> {
@@ -63,7 +64,7 @@ async function createToken(deps: ManagementDeps, call: Call<Api['createToken']>)
   const { project, body } = call;
   const issued = await workOnUser(deps, call, async (unit, { id: userId, status }) => {
     if (!status) throw new Failure('user_blocked');
-    unit.record('accountTokenCreated', { resource: `users/${userId}`, userId, payload: { userId } });
+    unit.record('accountTokenCreated', accountRecord(userId));
     // Each token has its own subject, so that several can be open at once, for several devices.
     const subject = `${userId}/${random.id()}`;
     const form = { length: body.length };
@@ -83,8 +84,7 @@ async function createJwt(deps: ManagementDeps, call: Call<Api['createJwt']>) {
   return workOnUser(deps, call, async (unit, { id: userId, status }) => {
     if (!status) throw new Failure('user_blocked');
     const { alg, duration } = body;
-    const payload = { userId, sessionId: session?.id ?? '', alg, duration };
-    unit.record('accountJwtCreated', { resource: `users/${userId}`, userId, payload });
+    unit.record('accountJwtCreated', accountRecord(userId, { sessionId: session?.id ?? '', alg, duration }));
     return { jwt };
   });
 }
