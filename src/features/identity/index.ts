@@ -74,7 +74,7 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const { sessions } = sessionsFeature;
   const keysFeature = createSigningKeysFeature(runtime, projects);
   const { signingKeys } = keysFeature;
-  const tokensFeature = createTokensFeature(runtime, { users, sessions, signingKeys, serverKeys, limits });
+  const tokensFeature = createTokensFeature({ ...runtime, users, sessions, signingKeys, serverKeys, limits });
   const passkeysFeature = createPasskeysFeature(runtime, { sessions, factors, identities, projects });
   const { passkeys } = passkeysFeature;
   const otherWaysIn: Parameters<typeof createClaims>[0]['otherWaysIn'] = [
@@ -82,7 +82,7 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
     (reader, project, { id }) => identities.hasAny(reader, project, id),
   ];
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
-  const teams = createTeamsFeature(runtime, { ...deps, users, claims, sessions, takenIds });
+  const teams = createTeamsFeature({ ...runtime, ...deps, users, claims, sessions, takenIds });
   const userChanges = createUserChanges({
     ...runtime,
     limits,
@@ -119,15 +119,15 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const all = { ...deps, ...base };
   const selfService = createSelfService({ ...runtime, ...all });
   const verification = createContactVerification({ ...runtime, ...all });
-  const recovery = createRecovery(runtime, all);
-  const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
+  const recovery = createRecovery({ ...runtime, ...all });
+  const secondFactor = createSecondFactor({ ...runtime, ...all, loginSwitchOf });
   const userManagement = createUserManagement({
     ...runtime,
     ...all,
     secondFactor: secondFactor.service,
     tokenPurpose: serverTokenPurpose,
   });
-  const externalLogins = createExternalLogins(runtime, all);
+  const externalLogins = createExternalLogins({ ...runtime, ...all });
   const logins = createLogins(runtime, { ...all, externalLogins }, loginMethods);
   const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
     ({ operations }) => operations,
@@ -143,7 +143,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
       ...all,
       withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
     }),
-    userTransfer: createUserTransfer(runtime, all),
+    userTransfer: createUserTransfer({ ...runtime, ...all }),
     membershipImport: teams.membershipImport,
     /** Resolves credentials that were accepted earlier to their users, for streams and sockets. */
     eventReaders: createEventReaders(runtime, all),

@@ -12,7 +12,6 @@ import { type Courier, type Idempotency, keysOfUser, type Limits } from '../../i
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { UserChanges, Users } from '../users/index.js';
-import { createErasureOfDeleted } from './service.js';
 
 /** Maximum time to wait for deliveries in progress, until the receiver's response is stored and can be erased. */
 const responseWaitMs = 20_000;
@@ -104,17 +103,10 @@ interface Deps extends ErasureDeps, Pick<Runtime, 'db' | 'clock'> {
 export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>, given: ErasureDeps): Erasure {
   const { db, driver, clock } = runtime;
   const deps: Deps = { ...given, db, clock, files: { erase: async () => 0, removeBytes: async () => {} } };
-  const ofDeleted = createErasureOfDeleted(runtime, given.recorded.subjects);
   return {
-    ...bind(deps, { find, run }),
+    ...bind(deps, { find, run, findInDeleted, runInDeleted }),
     withFiles: (files) => {
       deps.files = files;
-    },
-    findInDeleted: ofDeleted.find,
-    runInDeleted: async (by, projectId, userId) => {
-      const auditValues = await ofDeleted.run(by, projectId, userId);
-      await deps.files.removeBytes();
-      return { userId, messages: 0, auditValues, events: 0, files: 0 };
     },
     scrub: () => driver.scrub(touched),
   };
@@ -190,4 +182,27 @@ async function eraseEvents({ clock, recorded }: Deps, by: AuditContext, userId: 
     underWay = await recorded.events.eraseResponses(by, underWay);
   }
   return events;
+}
+
+/** Accounts, messages and events were deleted with the project, so only the audit log remains, with the contacts that identify users in it. */
+async function findInDeleted({ recorded }: Deps, projectId: string, idOrEmail: string): Promise<string> {
+  const { subjects } = recorded;
+  if (await subjects.knows(projectId, idOrEmail)) return idOrEmail;
+  const [id, ...others] = await subjects.heldBy(projectId, asciiAddress(idOrEmail) ?? idOrEmail.toLowerCase());
+  if (id === undefined) throw new Failure('user_not_found');
+  if (others.length === 0) return id;
+  const message = `Several users had this address. Name one by its id: ${[id, ...others].join(', ')}.`;
+  throw new Failure('general_argument_invalid', { message });
+}
+
+/** Erases the personal values of a user. Values needed to find the user go last. */
+async function runInDeleted({ db, recorded, files }: Deps, by: AuditContext, projectId: string, userId: string) {
+  const { subjects } = recorded;
+  const ofContacts = await subjects.ofContacts(by, await subjects.contactsOf(projectId, userId));
+  await db.work(by, async (unit) => {
+    unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });
+  });
+  const auditValues = ofContacts + (await subjects.ofUser(by, userId));
+  await files.removeBytes();
+  return { userId, messages: 0, auditValues, events: 0, files: 0 };
 }

@@ -39,7 +39,8 @@ export interface Resolved {
 /** Thrown if a parallel login has linked the identity to another account. The unit runs again and finds that account. */
 export class IdentityTaken extends Error {}
 
-interface Deps {
+/** Features that find or create the account of a login. */
+export interface ResolverDeps {
   readonly users: Users;
   readonly userChanges: UserChanges;
   readonly claims: Claims;
@@ -52,18 +53,16 @@ const unverified =
 const foreign = 'Another user has this identity or its email address.';
 
 /** Finds or creates the account for a login at an identity provider, and locks it until the unit ends. */
-export function createAccountResolver(deps: Deps) {
-  return async (unit: Unit, login: ExternalLogin): Promise<Resolved> => {
-    const { call, transaction, profile } = login;
-    const known = await deps.identities.find(unit, call.project, transaction.provider, profile.providerUid);
-    if (transaction.userId !== null) return attach(deps, unit, login, transaction.userId, known);
-    return known === undefined ? firstLogin(deps, unit, login) : logInLinkedUser(deps, unit, login, known);
-  };
+export async function resolveAccount(deps: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
+  const { call, transaction, profile } = login;
+  const known = await deps.identities.find(unit, call.project, transaction.provider, profile.providerUid);
+  if (transaction.userId !== null) return attach(deps, unit, login, transaction.userId, known);
+  return known === undefined ? firstLogin(deps, unit, login) : logInLinkedUser(deps, unit, login, known);
 }
 
 /** Links the identity to the user whose session began the login. The session must still be active. */
 async function attach(
-  deps: Deps,
+  deps: ResolverDeps,
   unit: Unit,
   login: ExternalLogin,
   userId: string,
@@ -104,7 +103,12 @@ function refuse(
   throw unit.refuse(...failure);
 }
 
-async function link({ identities }: Deps, unit: Unit, login: ExternalLogin, { id }: UserRecord): Promise<Identity> {
+async function link(
+  { identities }: ResolverDeps,
+  unit: Unit,
+  login: ExternalLogin,
+  { id }: UserRecord,
+): Promise<Identity> {
   const linked = await identities.link(unit, login.call.project, id, proofOf(login));
   if (linked === undefined) throw new IdentityTaken();
   return linked;
@@ -116,7 +120,7 @@ function proofOf({ transaction, profile }: ExternalLogin): IdentityProof {
 }
 
 /** Fills in the address and the name from the identity if the account has none. */
-async function complete(deps: Deps, unit: Unit, login: ExternalLogin, account: UserRecord, isFree: boolean) {
+async function complete(deps: ResolverDeps, unit: Unit, login: ExternalLogin, account: UserRecord, isFree: boolean) {
   const { userChanges } = deps;
   const { project } = login.call;
   const { email, emailVerified, name } = login.profile;
@@ -126,12 +130,12 @@ async function complete(deps: Deps, unit: Unit, login: ExternalLogin, account: U
 }
 
 /** Marks the account's address as verified if the provider has verified the same address. */
-async function confirm({ users }: Deps, unit: Unit, { call, profile }: ExternalLogin, account: UserRecord) {
+async function confirm({ users }: ResolverDeps, unit: Unit, { call, profile }: ExternalLogin, account: UserRecord) {
   const isConfirmed = profile.emailVerified && profile.email !== null && profile.email === account.email;
   return isConfirmed ? users.markVerified(unit, call.project.id, account, 'email') : account;
 }
 
-async function firstLogin(deps: Deps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
+async function firstLogin(deps: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
   const { users, identities } = deps;
   const { project } = login.call;
   const { email, emailVerified } = login.profile;
@@ -147,7 +151,7 @@ async function firstLogin(deps: Deps, unit: Unit, login: ExternalLogin): Promise
 }
 
 /** The account with a verified address. An account that has the address without proof loses it. */
-function byAddress({ claims }: Deps, unit: Unit, { call, profile }: ExternalLogin, value: string) {
+function byAddress({ claims }: ResolverDeps, unit: Unit, { call, profile }: ExternalLogin, value: string) {
   const { project, actor, request } = call;
   const newcomer = { id: uniqueId, name: profile.name, locale: request.locale };
   const claim = () => claims.claim(unit, project, { contact: 'email', value, actor, newcomer });
@@ -162,7 +166,7 @@ function byAddress({ claims }: Deps, unit: Unit, { call, profile }: ExternalLogi
  * Creates an account. An address that the provider has not verified counts as unverified, as in any sign-up, and gives no access to an
  * existing account.
  */
-async function newAccount({ users }: Deps, unit: Unit, login: ExternalLogin): Promise<UserRecord> {
+async function newAccount({ users }: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<UserRecord> {
   const { project, request } = login.call;
   const { email, name } = login.profile;
   const isTaken = email !== null && (await users.findByEmail(unit, project.id, email)) !== undefined;
@@ -173,7 +177,12 @@ async function newAccount({ users }: Deps, unit: Unit, login: ExternalLogin): Pr
 }
 
 /** Logs in a user whose identity is already known. */
-async function logInLinkedUser(deps: Deps, unit: Unit, login: ExternalLogin, known: Identity): Promise<Resolved> {
+async function logInLinkedUser(
+  deps: ResolverDeps,
+  unit: Unit,
+  login: ExternalLogin,
+  known: Identity,
+): Promise<Resolved> {
   const { users, identities } = deps;
   const { project } = login.call;
   const account = await users.lockById(unit, project.id, known.userId);

@@ -6,16 +6,15 @@ import { createDisclosure, toToken } from '../one-time-secrets/index.js';
 import { recoveryApi } from './api.js';
 import { createRecoveries, type RecoveryDeps } from './service.js';
 
-interface Deps extends RecoveryDeps {
+interface Deps extends RecoveryDeps, Pick<Runtime, 'db' | 'config'> {
   readonly projects: Projects;
 }
 
 /** Recovery of accounts with a lost password. */
-export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'>, deps: Deps) {
-  const { db } = runtime;
-  const { users, userChanges, secrets, limits, projects } = deps;
-  const recoveries = createRecoveries(runtime, deps);
-  const disclosure = createDisclosure(runtime);
+export function createRecovery(deps: Deps) {
+  const { db, users, userChanges, secrets, limits, projects } = deps;
+  const recoveries = createRecoveries(deps);
+  const disclosure = createDisclosure(deps);
   const operations = implement(recoveryApi, {
     request: async (call) => {
       const { project, actor, body, request } = call;
@@ -37,11 +36,8 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
           throw recoveries.refuse(unit, named?.id, request.ip);
         });
       if (!account.status) throw new Failure('user_blocked');
-      const passwordHash = await userChanges.preparePassword(project, account, {
-        email: account.email,
-        password,
-        address: request.ip,
-      });
+      const given = { email: account.email, password, address: request.ip };
+      const passwordHash = await userChanges.preparePassword(project, account, given);
       const redeemed = await db.work(auditContextOf(call), async (unit) => {
         const redemption = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
         const completed = await recoveries.complete(unit, project, redemption);

@@ -11,7 +11,7 @@ import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from 
 import { refusalRecord, type UserChanges, type Users } from '../users/index.js';
 
 /** Features that recoveries depend on. */
-export interface RecoveryDeps {
+export interface RecoveryDeps extends Pick<Runtime, 'random'> {
   readonly users: Users;
   readonly claims: Claims;
   readonly userChanges: UserChanges;
@@ -32,8 +32,8 @@ interface Completion {
 const purpose = 'recovery';
 
 /** Issues and redeems links for setting a new password. */
-export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: RecoveryDeps) {
-  const { users, claims, userChanges, secrets, courier, limits } = deps;
+export function createRecoveries(deps: RecoveryDeps) {
+  const { random, users, claims, userChanges, secrets, courier, limits } = deps;
   return {
     /**
      * Sends a link to an address. For an unknown address, a link is issued without a user and not sent, and the response contains a random

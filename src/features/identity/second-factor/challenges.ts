@@ -23,7 +23,8 @@ interface Challenged {
   readonly request: RequestFacts;
 }
 
-interface Services {
+/** Features that challenges depend on. */
+export interface ChallengeDeps extends Pick<Runtime, 'sql' | 'random' | 'config'> {
   readonly factors: Factors;
   readonly sessions: Sessions;
   readonly secrets: OneTimeSecrets;
@@ -35,7 +36,7 @@ interface Services {
 
 type ChallengeStore = ReturnType<typeof createChallengeStore>;
 
-interface Deps extends Services, Pick<Runtime, 'random' | 'config'> {
+interface Deps extends ChallengeDeps {
   readonly store: ChallengeStore;
 }
 
@@ -53,11 +54,8 @@ interface Challenges {
 }
 
 /** Creates the challenges service. */
-export function createSecondFactorChallenges(
-  { sql, random, config }: Pick<Runtime, 'sql' | 'random' | 'config'>,
-  services: Services,
-): Challenges {
-  const deps: Deps = { ...services, random, config, store: createChallengeStore(sql) };
+export function createSecondFactorChallenges(given: ChallengeDeps): Challenges {
+  const deps: Deps = { ...given, store: createChallengeStore(given.sql) };
   return bind(deps, { begin, answer });
 }
 

@@ -3,48 +3,35 @@ import { implement } from '#src/contract/operation.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits } from '../../installation/index.js';
-import { channelOf, type Factors } from '../factors/index.js';
-import type { OneTimeSecrets } from '../one-time-secrets/index.js';
-import { type CallByUser, type Sessions, toNewSession, workOnCaller } from '../sessions/index.js';
+import { channelOf } from '../factors/index.js';
+import { type CallByUser, toNewSession, workOnCaller } from '../sessions/index.js';
 import { toUser, type Users } from '../users/index.js';
 import { secondFactorApi } from './api.js';
-import { createSecondFactorChallenges } from './challenges.js';
+import { type ChallengeDeps, createSecondFactorChallenges } from './challenges.js';
 import { createSecondFactorService } from './service.js';
 import { toChallenge, toFactors, toMasks } from './view.js';
 
 export type { SecondFactorService } from './service.js';
 export { factorsShape, recoveryCodesShape, toFactors, toMasks } from './view.js';
 
-interface Deps {
+interface Deps extends ChallengeDeps, Pick<Runtime, 'db'> {
   readonly users: Users;
-  readonly factors: Factors;
-  readonly sessions: Sessions;
-  readonly secrets: OneTimeSecrets;
-  readonly courier: Courier;
-  readonly limits: Limits;
-  /** Returns the setting that switches off the login method of a session. */
-  readonly loginSwitchOf: Parameters<typeof createSecondFactorChallenges>[1]['loginSwitchOf'];
 }
 
-type Shared = Pick<Runtime, 'db'> & Pick<Deps, 'factors' | 'sessions'>;
 type Act<T> = (unit: Unit, account: UserRecord) => Promise<T>;
 
 /** Second factors of the signed-in user: enrolment, challenges and recovery codes. */
-export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config'>, deps: Deps) {
-  const shared: Shared = { ...runtime, ...deps };
-  const { db, factors, sessions } = shared;
+export function createSecondFactor(deps: Deps) {
+  const { db, factors, sessions } = deps;
   const service = createSecondFactorService(deps);
-  const challenges = createSecondFactorChallenges(runtime, deps);
+  const challenges = createSecondFactorChallenges(deps);
   const beginTotp = (call: CallByUser) =>
-    workToAdd(shared, call, (unit, account) => factors.beginTotp(unit, call.project, account));
+    workToAdd(deps, call, (unit, account) => factors.beginTotp(unit, call.project, account));
   const operations = implement(secondFactorApi, {
     update: async (call) => {
       if (!call.body.mfa) sessions.requireFresh(call.actor.session);
       const { project, body } = call;
-      return toUser(
-        await workOnCaller(shared, call, (unit, account) => service.turn(unit, project, account, body.mfa)),
-      );
+      return toUser(await workOnCaller(deps, call, (unit, account) => service.turn(unit, project, account, body.mfa)));
     },
     factors: async ({ project, actor }) => {
       const usable = await factors.usable(db, project, actor.account);
@@ -55,28 +42,28 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
     createAuthenticator: beginTotp,
     confirmTotp: (call) =>
       replyOf(
-        workToAdd(shared, call, (unit, account) =>
+        workToAdd(deps, call, (unit, account) =>
           service.confirmTotpAndTurnOn(unit, call.project, account, call.actor.session, call.body.otp),
         ),
       ),
     updateAuthenticator: (call) =>
-      workToAdd(shared, call, async (unit, account) => {
+      workToAdd(deps, call, async (unit, account) => {
         await service.confirmTotp(unit, call.project, account, call.actor.session, call.body.otp);
         return toUser(account);
       }),
     deleteAuthenticator: (call) =>
-      workFresh(shared, call, (unit, account) => service.removeTotp(unit, call.project, account)),
+      workFresh(deps, call, (unit, account) => service.removeTotp(unit, call.project, account)),
     createChallenge: (call) =>
-      workOnCaller(shared, call, async (unit, account) =>
+      workOnCaller(deps, call, async (unit, account) =>
         toChallenge(await challenges.begin(unit, challengedBy(call, account), call.body.factor)),
       ),
     updateChallenge: (call) =>
-      workOnCaller(shared, call, async (unit, account) => {
+      workOnCaller(deps, call, async (unit, account) => {
         const { challengeId, otp } = call.body;
         return toNewSession(await challenges.answer(unit, challengedBy(call, account), challengeId, otp));
       }),
     createRecoveryCodes: (call) =>
-      replyOf(workToAdd(shared, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
+      replyOf(workToAdd(deps, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
     getRecoveryCodes: async ({ project, actor }) => {
       sessions.requireFresh(actor.session);
       const left = await factors.recoveryCodesLeft(db, project, actor.account);
@@ -84,23 +71,23 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
       return toMasks(left);
     },
     updateRecoveryCodes: (call) =>
-      replyOf(workFresh(shared, call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account))),
+      replyOf(workFresh(deps, call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account))),
   });
   return { service, operations };
 }
 
 /** `workOnCaller` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
-function workToAdd<T>(shared: Shared, call: CallByUser, act: Act<T>): Promise<T> {
-  return workOnCaller(shared, call, async (unit, account) => {
-    if (await shared.factors.isOn(unit, call.project, account)) shared.sessions.requireFresh(call.actor.session);
+function workToAdd<T>(deps: Deps, call: CallByUser, act: Act<T>): Promise<T> {
+  return workOnCaller(deps, call, async (unit, account) => {
+    if (await deps.factors.isOn(unit, call.project, account)) deps.sessions.requireFresh(call.actor.session);
     return act(unit, account);
   });
 }
 
 /** `workOnCaller` that requires a recent login or challenge. */
-async function workFresh<T>(shared: Shared, call: CallByUser, act: Act<T>): Promise<T> {
-  shared.sessions.requireFresh(call.actor.session);
-  return workOnCaller(shared, call, act);
+async function workFresh<T>(deps: Deps, call: CallByUser, act: Act<T>): Promise<T> {
+  deps.sessions.requireFresh(call.actor.session);
+  return workOnCaller(deps, call, act);
 }
 
 async function replyOf(recoveryCodes: Promise<string[]>) {

@@ -1,16 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
+import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
 import type { HashDescription } from '#src/platform/crypto/hashing.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Sessions } from '../sessions/index.js';
-import { accountRecord, type Users } from '../users/index.js';
-import type { ImportedIdentity, ImportedUser } from './imported.js';
+import { accountRecord, type ImportedMembers, type Users } from '../users/index.js';
 
-interface Deps {
+/** A user's account at an identity provider, in a file. */
+export interface ImportedIdentity {
+  readonly provider: string;
+  readonly providerUid: string;
+  readonly providerEmail: string;
+}
+
+/** A user to import. Members that the source does not have are absent: an update leaves them as they are. */
+export interface ImportedUser extends ImportedMembers {
+  /** `unique()` for a generated one. */
+  readonly id: string;
+  readonly email?: string | null;
+  readonly phone?: string | null;
+  readonly name?: string;
+  /** A hash of another product, or the text of one of this service. */
+  readonly hash?: ForeignHash | string | undefined;
+  /** The secret of an authenticator app, in base32. */
+  readonly totp?: string | undefined;
+  readonly identities: readonly ImportedIdentity[];
+  /** The source has deleted the user. An update blocks the account, and nothing else changes. */
+  readonly isDeleted?: boolean;
+}
+
+/** Features that updates of users depend on. */
+export interface UpdateDeps {
   readonly users: Users;
   readonly factors: Factors;
   readonly identities: Identities;
@@ -34,7 +58,7 @@ type Compared = (typeof compared)[number];
 
 /** Finds the differences between a user and its source, except members that the source lacks; undefined if there are none. */
 export async function differencesOf(
-  { users, factors, identities }: Deps,
+  { users, factors, identities }: UpdateDeps,
   unit: Unit,
   project: Project,
   user: UserRecord,
@@ -100,7 +124,7 @@ function isHashKept(present: HashDescription | undefined, user: UserRecord, { ha
  * Throws Failure if an address or number is taken.
  */
 export async function updateUser(
-  deps: Deps,
+  deps: UpdateDeps,
   unit: Unit,
   project: Project,
   before: UserRecord,

@@ -9,13 +9,12 @@ import { digest, equalDigests } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
-import type { Claims } from '../../claims/index.js';
-import type { OpenedSession, Sessions } from '../../sessions/index.js';
-import { refusalRecord, type Users } from '../../users/index.js';
+import type { OpenedSession } from '../../sessions/index.js';
+import { refusalRecord } from '../../users/index.js';
 import type { Membership } from '../model/membership-store.js';
 import type { NamedMembership } from '../model/membership-view.js';
-import { type MembershipRepository, recordJoined } from '../model/memberships.js';
-import type { Teams } from '../model/service.js';
+import { recordJoined } from '../model/memberships.js';
+import type { MembershipDeps } from './service.js';
 
 /** A request to accept an invitation by its link. */
 interface Acceptance {
@@ -26,14 +25,6 @@ interface Acceptance {
   readonly userId: string;
   readonly secret: string;
   readonly otp: string | undefined;
-}
-
-interface Deps {
-  readonly users: Users;
-  readonly claims: Claims;
-  readonly sessions: Sessions;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
 }
 
 /** Acceptance of invitations. */
@@ -47,11 +38,11 @@ export interface Acceptances {
 }
 
 /** Creates the service that accepts invitations. */
-export function createAcceptances(deps: Deps): Acceptances {
+export function createAcceptances(deps: MembershipDeps): Acceptances {
   return bind(deps, { accept });
 }
 
-async function accept(deps: Deps, unit: Unit, project: Project, input: Acceptance) {
+async function accept(deps: MembershipDeps, unit: Unit, project: Project, input: Acceptance) {
   const { users, sessions, membershipRepository } = deps;
   const { actor, request, otp } = input;
   const { team, membership } = await find(deps, unit, project, input);
@@ -90,7 +81,12 @@ async function accept(deps: Deps, unit: Unit, project: Project, input: Acceptanc
  * The invitation; its team is locked. An unknown team throws Failure `membership_not_found`, so that the response does not reveal whether
  * the team exists.
  */
-async function find({ teams, membershipRepository }: Deps, unit: Unit, project: Project, { teamId, id }: Acceptance) {
+async function find(
+  { teams, membershipRepository }: MembershipDeps,
+  unit: Unit,
+  project: Project,
+  { teamId, id }: Acceptance,
+) {
   const team = await teams.lockById(unit, project, teamId).catch((error: unknown) => {
     throw error instanceof Failure && error.type === 'team_not_found' ? new Failure('membership_not_found') : error;
   });
@@ -120,7 +116,7 @@ const tooOld = [
 
 /** The account that owns the invited address: this one or a new one. */
 async function claim(
-  { claims }: Deps,
+  { claims }: MembershipDeps,
   unit: Unit,
   project: Project,
   { account, membership, actor }: { account: UserRecord; membership: Membership; actor: Actor },

@@ -6,13 +6,11 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import type { Users } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import type { Membership } from '../model/membership-store.js';
-import { type MembershipRepository, membershipRecord, newMembership } from '../model/memberships.js';
-import type { Teams } from '../model/service.js';
+import { membershipRecord, newMembership } from '../model/memberships.js';
+import type { MembershipDeps } from './service.js';
 
 /** A membership to import, confirmed or invited. */
 interface ImportedMembership {
@@ -36,12 +34,6 @@ interface ImportOptions {
   readonly dryRun: boolean;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'random'> {
-  readonly users: Users;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
-}
-
 /** Imports memberships for the operator, with their ids and times. Sends no messages. */
 interface MembershipImport {
   /** Writes as many of the memberships as possible and returns the outcome of each. */
@@ -62,23 +54,25 @@ interface ImportedTeam {
 }
 
 /** Creates the import of memberships. */
-export function createMembershipImport(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  given: Omit<Deps, 'db' | 'random'>,
-): MembershipImport {
-  return bind({ ...given, db, random }, { importSome, createTeam });
+export function createMembershipImport(deps: MembershipDeps): MembershipImport {
+  return bind(deps, { importSome, createTeam });
 }
 
 /** The operator has the permissions of a server key with all scopes. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
 
-async function createTeam({ db, teams }: Deps, by: AuditContext, project: Project, team: ImportedTeam): Promise<void> {
+async function createTeam(
+  { db, teams }: MembershipDeps,
+  by: AuditContext,
+  project: Project,
+  team: ImportedTeam,
+): Promise<void> {
   await db.work(by, (unit) => teams.create(unit, project, operator, { ...team, roles: [] }));
 }
 
 /** Writes all memberships in one unit. If one cannot be written, the unit fails, and each gets its own unit. */
 async function importSome(
-  deps: Deps,
+  deps: MembershipDeps,
   by: AuditContext,
   project: Project,
   given: readonly ImportedMembership[],
@@ -105,13 +99,13 @@ async function importSome(
  * here if a membership of another project has its id.
  */
 async function importOne(
-  deps: Deps,
+  deps: MembershipDeps,
   unit: Unit,
   project: Project,
   given: ImportedMembership,
   { keep }: ImportOptions,
 ): Promise<Imported> {
-  const { users, teams, membershipRepository } = deps;
+  const { users, teams } = deps;
   const { teamId, userId } = given;
   const seen = await findPresent(deps, unit, project, given);
   if (seen !== undefined && (keep || isSame(seen, given))) return 'skipped';
@@ -122,7 +116,7 @@ async function importOne(
   const membership =
     present === undefined
       ? await create(deps, unit, project, account, given)
-      : await change(membershipRepository, unit, account, present, given);
+      : await change(deps, unit, account, present, given);
   const event = present === undefined ? 'membershipCreated' : 'membershipUpdated';
   announceMembership(unit, event, { membership, account, teamName: team.name });
   return present === undefined ? 'created' : 'changed';
@@ -130,7 +124,7 @@ async function importOne(
 
 /** The membership with the id, or else the membership or the open invitation of the user. */
 async function findPresent(
-  { users, membershipRepository }: Deps,
+  { users, membershipRepository }: MembershipDeps,
   unit: Unit,
   project: Project,
   { id, teamId, userId }: ImportedMembership,
@@ -144,7 +138,7 @@ async function findPresent(
 }
 
 async function create(
-  { random, membershipRepository }: Deps,
+  { random, membershipRepository }: MembershipDeps,
   unit: Unit,
   project: Project,
   account: UserRecord,
@@ -171,7 +165,7 @@ async function create(
 
 /** Changes a membership. One that was accepted here stays accepted. */
 async function change(
-  membershipRepository: MembershipRepository,
+  { membershipRepository }: MembershipDeps,
   unit: Unit,
   account: UserRecord,
   present: Membership,

@@ -4,30 +4,17 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { digest } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { type Courier, invitedKey, type Limits } from '../../../installation/index.js';
+import { invitedKey } from '../../../installation/index.js';
 import { linkTo } from '../../one-time-secrets/index.js';
-import type { TakenIds } from '../../taken-ids/index.js';
-import type { Users } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import type { Membership } from '../model/membership-store.js';
 import type { NamedMembership } from '../model/membership-view.js';
-import { type MembershipRepository, membershipRecord, newMembership, recordJoined } from '../model/memberships.js';
-import type { TeamCaller, Teams } from '../model/service.js';
+import { membershipRecord, newMembership, recordJoined } from '../model/memberships.js';
+import type { TeamCaller } from '../model/service.js';
 import type { Team } from '../model/store.js';
-import { createInvitedUsers, type Invitation, type InvitedUsers, unreachable } from './invited-users.js';
-
-interface Deps {
-  readonly random: Runtime['random'];
-  readonly users: Users;
-  readonly courier: Courier;
-  readonly limits: Limits;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
-  readonly takenIds: TakenIds;
-  readonly invitedUsers: InvitedUsers;
-}
+import { createInvitee, type Invitation, lockInvitee, lockInviteeOfOwner, unreachable } from './invited-users.js';
+import type { MembershipDeps } from './service.js';
 
 /** The owner who invites, and the page that the link in the mail leads to. */
 interface Invite {
@@ -48,20 +35,16 @@ export interface Invitations {
 }
 
 /** Creates the invitations service. */
-export function createInvitations(
-  runtime: Pick<Runtime, 'random'>,
-  given: Omit<Deps, 'random' | 'invitedUsers'>,
-): Invitations {
-  const deps: Deps = { ...given, random: runtime.random, invitedUsers: createInvitedUsers(given) };
+export function createInvitations(deps: MembershipDeps): Invitations {
   return bind(deps, { add, invite });
 }
 
-async function add(deps: Deps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
-  const { teams, membershipRepository, invitedUsers } = deps;
+async function add(deps: MembershipDeps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
+  const { users, teams, membershipRepository } = deps;
   const team = await teams.lockById(unit, project, teamId);
   const account =
-    (await invitedUsers.findLocked(unit, project, invitation)) ??
-    (await invitedUsers.create(unit, project, invitation, null));
+    (await lockInvitee(users, unit, project, invitation)) ??
+    (await createInvitee(users, unit, project, invitation, null));
   const place =
     (await openInvitation(deps, unit, project, team, account)) ??
     (await placeOfAddress(deps, unit, project, team, account.email));
@@ -76,10 +59,17 @@ async function add(deps: Deps, unit: Unit, project: Project, teamId: string, inv
   return { ...of, membership: joined.membership };
 }
 
-async function invite(deps: Deps, unit: Unit, project: Project, by: Invite, teamId: string, invitation: Invitation) {
-  const { courier, limits, teams, invitedUsers } = deps;
+async function invite(
+  deps: MembershipDeps,
+  unit: Unit,
+  project: Project,
+  by: Invite,
+  teamId: string,
+  invitation: Invitation,
+) {
+  const { users, courier, limits, teams } = deps;
   const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
-  const existing = await invitedUsers.findInvited(unit, project, invitation);
+  const existing = await lockInviteeOfOwner(users, unit, project, invitation);
   const ofUser = await openInvitation(deps, unit, project, team, existing);
   const recipient = existing === undefined ? invitation.email : existing.email;
   if (!recipient) throw new Failure(...unreachable);
@@ -89,7 +79,7 @@ async function invite(deps: Deps, unit: Unit, project: Project, by: Invite, team
   // Invitations by address are looked up by address: a lookup by user id would reveal the address's owner.
   const place = invitation.userId === undefined ? await placeOfAddress(deps, unit, project, team, recipient) : ofUser;
   const newcomer = { userId: undefined, email: recipient, phone: undefined, name: invitation.name };
-  const account = existing ?? (await invitedUsers.create(unit, project, newcomer, by.request.locale));
+  const account = existing ?? (await createInvitee(users, unit, project, newcomer, by.request.locale));
   const { membership, secret } = await offer(deps, unit, project, { team, account, recipient, place }, invitation);
   const inviter = by.actor.account.name || (by.actor.account.email ?? team.name);
   courier.send(unit, project, {
@@ -104,7 +94,7 @@ async function invite(deps: Deps, unit: Unit, project: Project, by: Invite, team
 }
 
 async function openInvitation(
-  { membershipRepository }: Deps,
+  { membershipRepository }: MembershipDeps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -116,7 +106,7 @@ async function openInvitation(
 }
 
 async function placeOfAddress(
-  { membershipRepository }: Deps,
+  { membershipRepository }: MembershipDeps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -126,7 +116,7 @@ async function placeOfAddress(
 }
 
 function newPlace(
-  { random }: Deps,
+  { random }: MembershipDeps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -151,7 +141,7 @@ interface Offer {
 
 /** Creates an invitation, or renews an open one with a new secret. */
 async function offer(
-  deps: Deps,
+  deps: MembershipDeps,
   unit: Unit,
   project: Project,
   to: Offer,

@@ -19,8 +19,7 @@ interface Services {
 
 /** Handlers of the operations on memberships. */
 export function membershipOperations(
-  { db }: Runtime,
-  projects: Projects,
+  { db, projects }: Pick<Runtime, 'db'> & { readonly projects: Projects },
   { memberships, invitations, acceptances }: Services,
 ) {
   const shown = ({ project, actor }: { project: Call['project']; actor: TeamCaller }, named: NamedMembership) =>

@@ -12,6 +12,10 @@ import {
   readList,
 } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
+import type { Installation } from '../../../installation/index.js';
+import type { Claims } from '../../claims/index.js';
+import type { Sessions } from '../../sessions/index.js';
+import type { TakenIds } from '../../taken-ids/index.js';
 import { type Users, userTable } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import {
@@ -50,9 +54,13 @@ const fieldsOfMembers: Readonly<Record<string, ListField>> = {
   userId: { ...fields.userId, column: shownId },
 };
 
-interface Deps extends Pick<Runtime, 'db'> {
+/** Features and stores that memberships depend on. */
+export interface MembershipDeps extends Pick<Runtime, 'db' | 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly store: MembershipStore;
   readonly users: Users;
+  readonly claims: Claims;
+  readonly sessions: Sessions;
+  readonly takenIds: TakenIds;
   readonly lists: Lists;
   readonly teams: Teams;
   readonly membershipRepository: MembershipRepository;
@@ -90,12 +98,7 @@ export interface Memberships {
 }
 
 /** Creates the memberships service. */
-export function createMemberships(
-  { db }: Pick<Runtime, 'db'>,
-  store: MembershipStore,
-  given: Omit<Deps, 'db' | 'store'>,
-): Memberships {
-  const deps: Deps = { ...given, db, store };
+export function createMemberships(deps: MembershipDeps): Memberships {
   return { sightOf, ...bind(deps, { list, listOfUser, get, changeRoles, remove, endAll }) };
 }
 
@@ -107,21 +110,27 @@ function sightOf(project: Project, actor: TeamCaller, { membership }: NamedMembe
   return mayReach ? 'everything' : 'withoutContacts';
 }
 
-function list(deps: Deps, project: Project, actor: TeamCaller, teamId: string, request: ListRequest) {
+function list(deps: MembershipDeps, project: Project, actor: TeamCaller, teamId: string, request: ListRequest) {
   return readList(deps.db, request, async (snapshot, maxBytes) => {
     await deps.teams.get(snapshot, project, actor, teamId);
     return page(deps, snapshot, project, { teamId }, request, maxBytes, actor);
   });
 }
 
-function listOfUser(deps: Deps, project: Project, userId: string, request: ListRequest) {
+function listOfUser(deps: MembershipDeps, project: Project, userId: string, request: ListRequest) {
   return readList(deps.db, request, async (snapshot, maxBytes) => {
     await deps.users.get(snapshot, project.id, userId);
     return page(deps, snapshot, project, { userId }, request, maxBytes);
   });
 }
 
-function get(deps: Deps, project: Project, actor: TeamCaller, teamId: string, id: string): Promise<NamedMembership> {
+function get(
+  deps: MembershipDeps,
+  project: Project,
+  actor: TeamCaller,
+  teamId: string,
+  id: string,
+): Promise<NamedMembership> {
   return deps.db.snapshot(async (snapshot) => {
     await deps.teams.get(snapshot, project, actor, teamId);
     const queries = [JSON.stringify({ method: 'equal', attribute: '$id', values: [id] })];
@@ -134,7 +143,7 @@ function get(deps: Deps, project: Project, actor: TeamCaller, teamId: string, id
 }
 
 async function page(
-  { store, lists }: Deps,
+  { store, lists }: MembershipDeps,
   reader: Reader,
   project: Project,
   of: Parameters<MembershipStore['rows']>[1],
@@ -164,7 +173,7 @@ function named(row: Row): NamedMembership {
 }
 
 async function changeRoles(
-  deps: Deps,
+  deps: MembershipDeps,
   unit: Unit,
   project: Project,
   actor: TeamCaller,
@@ -185,14 +194,21 @@ async function changeRoles(
   return after;
 }
 
-async function lockUser({ users }: Deps, unit: Unit, project: Project, membership: Membership) {
+async function lockUser({ users }: MembershipDeps, unit: Unit, project: Project, membership: Membership) {
   const account = await users.lockById(unit, project.id, membership.userId);
   // Deleting an account does not wait for team locks.
   if (account === undefined) throw new Failure('membership_not_found');
   return account;
 }
 
-async function remove(deps: Deps, unit: Unit, project: Project, actor: TeamCaller, teamId: string, id: string) {
+async function remove(
+  deps: MembershipDeps,
+  unit: Unit,
+  project: Project,
+  actor: TeamCaller,
+  teamId: string,
+  id: string,
+) {
   const { membershipRepository } = deps;
   const { membership, teamName } = await removable(deps, unit, project, actor, teamId, id);
   const account = await lockUser(deps, unit, project, membership);
@@ -202,7 +218,14 @@ async function remove(deps: Deps, unit: Unit, project: Project, actor: TeamCalle
 }
 
 /** The membership to remove: owners may remove any of the team, other members only their own. */
-async function removable(deps: Deps, unit: Unit, project: Project, actor: TeamCaller, teamId: string, id: string) {
+async function removable(
+  deps: MembershipDeps,
+  unit: Unit,
+  project: Project,
+  actor: TeamCaller,
+  teamId: string,
+  id: string,
+) {
   const { teams, membershipRepository } = deps;
   const team = await teams.lockById(unit, project, teamId);
   const membership = await membershipRepository.find(unit, project.id, id);
@@ -213,7 +236,7 @@ async function removable(deps: Deps, unit: Unit, project: Project, actor: TeamCa
   return { membership, teamName: team.name };
 }
 
-async function endAll({ store, membershipRepository }: Deps, unit: Unit, project: Project, of: EndingOf) {
+async function endAll({ store, membershipRepository }: MembershipDeps, unit: Unit, project: Project, of: EndingOf) {
   const ended = (await unit.all(store.lockAll(project.id, of))).map(named);
   if (ended.length === 0) return;
   const removed = ended.map(({ membership }) => membership);

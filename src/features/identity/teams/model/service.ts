@@ -69,12 +69,7 @@ interface TeamInput {
 }
 
 /** Creates the teams service. */
-export function createTeams(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  store: TeamStore,
-  given: Omit<Deps, 'db' | 'random' | 'store'>,
-): Teams {
-  const deps: Deps = { ...given, db, random, store };
+export function createTeams(deps: Deps): Teams {
   return bind(deps, { lockById, lockAsOwner, get, list, create, rename, changePrefs, remove });
 }
 
