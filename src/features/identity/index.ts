@@ -59,9 +59,9 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const takenIds = createTakenIds(runtime);
   const secrets = createOneTimeSecrets(runtime);
   const users = createUsers(runtime, { lists, takenIds });
-  const factors = createFactors(runtime, { users, limits, courier });
-  const providers = createProviders(runtime, { kinds: providerKindsOf(runtime), reserved: reservedProviders });
-  const identities = createIdentities(runtime, { lists, courier, providers });
+  const factors = createFactors({ ...runtime, users, limits, courier });
+  const providers = createProviders({ ...runtime, kinds: providerKindsOf(runtime), reserved: reservedProviders });
+  const identities = createIdentities({ ...runtime, lists, courier, providers });
   const sessionsFeature = createSessionsFeature(runtime, {
     users,
     activity,
@@ -83,15 +83,7 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   ];
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
   const teams = createTeamsFeature({ ...runtime, ...deps, users, claims, sessions, takenIds });
-  const userChanges = createUserChanges({
-    ...runtime,
-    limits,
-    users,
-    sessions,
-    memberships: teams,
-    secrets,
-    courier,
-  });
+  const userChanges = createUserChanges({ ...runtime, limits, users, sessions, memberships: teams, secrets, courier });
   return {
     takenIds,
     secrets,
@@ -128,7 +120,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
     tokenPurpose: serverTokenPurpose,
   });
   const externalLogins = createExternalLogins({ ...runtime, ...all });
-  const logins = createLogins(runtime, { ...all, externalLogins }, loginMethods);
+  const logins = createLogins(runtime, { ...all, externalLogins });
   const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
     ({ operations }) => operations,
   );

@@ -8,7 +8,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { PersonErasure } from '../../events/index.js';
-import { type Courier, type Idempotency, keysOfUser, type Limits } from '../../installation/index.js';
+import { type Installation, keysOfUser } from '../../installation/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { UserChanges, Users } from '../users/index.js';
@@ -60,14 +60,11 @@ export interface FileErasure {
   removeBytes(): Promise<void>;
 }
 
-interface ErasureDeps {
+interface ErasureDeps extends Pick<Installation, 'courier' | 'idempotency' | 'limits'> {
   readonly users: Users;
   readonly userChanges: UserChanges;
   readonly takenIds: TakenIds;
   readonly secrets: OneTimeSecrets;
-  readonly limits: Limits;
-  readonly courier: Courier;
-  readonly idempotency: Idempotency;
   readonly recorded: PersonErasure;
   /** Ends all open invitations to the recipients. */
   withdrawAll(unit: Unit, project: Project, recipients: readonly string[]): Promise<void>;

@@ -48,12 +48,14 @@ export interface ResolverDeps {
   readonly sessions: Sessions;
 }
 
+type Deps = ResolverDeps;
+
 const unverified =
   'Another account has the email address, and the login provider has not verified that it is yours. Log in to that account another way.';
 const foreign = 'Another user has this identity or its email address.';
 
 /** Finds or creates the account for a login at an identity provider, and locks it until the unit ends. */
-export async function resolveAccount(deps: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
+export async function resolveAccount(deps: Deps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
   const { call, transaction, profile } = login;
   const known = await deps.identities.find(unit, call.project, transaction.provider, profile.providerUid);
   if (transaction.userId !== null) return attach(deps, unit, login, transaction.userId, known);
@@ -62,7 +64,7 @@ export async function resolveAccount(deps: ResolverDeps, unit: Unit, login: Exte
 
 /** Links the identity to the user whose session began the login. The session must still be active. */
 async function attach(
-  deps: ResolverDeps,
+  deps: Deps,
   unit: Unit,
   login: ExternalLogin,
   userId: string,
@@ -103,12 +105,7 @@ function refuse(
   throw unit.refuse(...failure);
 }
 
-async function link(
-  { identities }: ResolverDeps,
-  unit: Unit,
-  login: ExternalLogin,
-  { id }: UserRecord,
-): Promise<Identity> {
+async function link({ identities }: Deps, unit: Unit, login: ExternalLogin, { id }: UserRecord): Promise<Identity> {
   const linked = await identities.link(unit, login.call.project, id, proofOf(login));
   if (linked === undefined) throw new IdentityTaken();
   return linked;
@@ -120,7 +117,7 @@ function proofOf({ transaction, profile }: ExternalLogin): IdentityProof {
 }
 
 /** Fills in the address and the name from the identity if the account has none. */
-async function complete(deps: ResolverDeps, unit: Unit, login: ExternalLogin, account: UserRecord, isFree: boolean) {
+async function complete(deps: Deps, unit: Unit, login: ExternalLogin, account: UserRecord, isFree: boolean) {
   const { userChanges } = deps;
   const { project } = login.call;
   const { email, emailVerified, name } = login.profile;
@@ -130,12 +127,12 @@ async function complete(deps: ResolverDeps, unit: Unit, login: ExternalLogin, ac
 }
 
 /** Marks the account's address as verified if the provider has verified the same address. */
-async function confirm({ users }: ResolverDeps, unit: Unit, { call, profile }: ExternalLogin, account: UserRecord) {
+async function confirm({ users }: Deps, unit: Unit, { call, profile }: ExternalLogin, account: UserRecord) {
   const isConfirmed = profile.emailVerified && profile.email !== null && profile.email === account.email;
   return isConfirmed ? users.markVerified(unit, call.project.id, account, 'email') : account;
 }
 
-async function firstLogin(deps: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
+async function firstLogin(deps: Deps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
   const { users, identities } = deps;
   const { project } = login.call;
   const { email, emailVerified } = login.profile;
@@ -151,7 +148,7 @@ async function firstLogin(deps: ResolverDeps, unit: Unit, login: ExternalLogin):
 }
 
 /** The account with a verified address. An account that has the address without proof loses it. */
-function byAddress({ claims }: ResolverDeps, unit: Unit, { call, profile }: ExternalLogin, value: string) {
+function byAddress({ claims }: Deps, unit: Unit, { call, profile }: ExternalLogin, value: string) {
   const { project, actor, request } = call;
   const newcomer = { id: uniqueId, name: profile.name, locale: request.locale };
   const claim = () => claims.claim(unit, project, { contact: 'email', value, actor, newcomer });
@@ -166,7 +163,7 @@ function byAddress({ claims }: ResolverDeps, unit: Unit, { call, profile }: Exte
  * Creates an account. An address that the provider has not verified counts as unverified, as in any sign-up, and gives no access to an
  * existing account.
  */
-async function newAccount({ users }: ResolverDeps, unit: Unit, login: ExternalLogin): Promise<UserRecord> {
+async function newAccount({ users }: Deps, unit: Unit, login: ExternalLogin): Promise<UserRecord> {
   const { project, request } = login.call;
   const { email, name } = login.profile;
   const isTaken = email !== null && (await users.findByEmail(unit, project.id, email)) !== undefined;
@@ -177,12 +174,7 @@ async function newAccount({ users }: ResolverDeps, unit: Unit, login: ExternalLo
 }
 
 /** Logs in a user whose identity is already known. */
-async function logInLinkedUser(
-  deps: ResolverDeps,
-  unit: Unit,
-  login: ExternalLogin,
-  known: Identity,
-): Promise<Resolved> {
+async function logInLinkedUser(deps: Deps, unit: Unit, login: ExternalLogin, known: Identity): Promise<Resolved> {
   const { users, identities } = deps;
   const { project } = login.call;
   const account = await users.lockById(unit, project.id, known.userId);

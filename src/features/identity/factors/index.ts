@@ -6,7 +6,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { type Courier, type Limits, proofKey } from '../../installation/index.js';
+import { type Installation, proofKey } from '../../installation/index.js';
 import { accountRecord, type Users } from '../users/index.js';
 import {
   createLoginCheck,
@@ -31,10 +31,8 @@ interface Enrolment {
 
 type Notice = 'factor-added' | 'factor-removed';
 
-interface Deps extends Pick<Runtime, 'random'> {
+interface Deps extends Pick<Runtime, 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
-  readonly limits: Limits;
-  readonly courier: Courier;
   readonly store: FactorStore;
   readonly totp: Totp;
   readonly proof: Proof;
@@ -70,14 +68,12 @@ export interface Factors {
 
 /** Second factors of users: authenticator apps, recovery codes, their verification, and the decision whether a login needs one. */
 export function createFactors(
-  runtime: Pick<Runtime, 'sql' | 'clock' | 'random' | 'sealing'>,
-  services: Pick<Deps, 'users' | 'limits' | 'courier'>,
+  given: Pick<Runtime, 'sql' | 'clock' | 'random' | 'sealing'> & Pick<Deps, 'users' | 'limits' | 'courier'>,
 ): Factors {
-  const { sql, random } = runtime;
-  const store = createFactorStore(sql);
-  const totp = createTotp(random);
-  const proof = createProof(runtime, { store, totp, limits: services.limits });
-  const deps: Deps = { ...services, random, store, totp, proof };
+  const store = createFactorStore(given.sql);
+  const totp = createTotp(given.random);
+  const proof = createProof({ ...given, store, totp });
+  const deps: Deps = { ...given, store, totp, proof };
   const bound = {
     ...bind(deps, { usable, isOn, removeTotp, beginTotp, confirmTotp }),
     ...bind(deps, { adoptTotp, seedOf, issueRecoveryCodes, removeAll, addedAt, notify }),

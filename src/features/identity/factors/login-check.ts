@@ -34,12 +34,8 @@ export function channelOf(factors: readonly string[]): SecondFactor | undefined 
 }
 
 /** Second factors that make logins require one. Recovery codes only substitute for them. */
-export function standingFactors({ totp, email, phone }: UsableFactors): SecondFactor[] {
-  return [
-    ...(totp ? (['totp'] as const) : []),
-    ...(email ? (['email'] as const) : []),
-    ...(phone ? (['phone'] as const) : []),
-  ];
+export function standingFactors(usable: UsableFactors): SecondFactor[] {
+  return secondFactors.filter((factor) => usable[factor] && factor !== 'recoverycode');
 }
 
 const ownChannel = 'This login and the only second factor of the account are the same channel. Log in by the password.';

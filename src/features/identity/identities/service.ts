@@ -69,12 +69,9 @@ const aadOf = (id: string) => ({ column: sealedTokens, row: id });
 const decoded = (row: Parameters<typeof identities.decode>[0] | undefined) => row && identities.decode(row);
 
 /** Creates the identities service. */
-export function createIdentities(
-  { db, sql, random, sealing }: Pick<Runtime, 'db' | 'sql' | 'random' | 'sealing'>,
-  services: Pick<Deps, 'lists' | 'courier' | 'providers'>,
-): Identities {
-  const store = createIdentityStore(sql);
-  const deps: Deps = { ...services, db, random, sealing, store };
+export function createIdentities(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql'>): Identities {
+  const store = createIdentityStore(given.sql);
+  const deps: Deps = { ...given, store };
   return {
     ...bind(deps, { list, link, renew, unlink, tokensOf, tokensOfSessions, replaceTokens }),
     find: async (reader, project, provider, providerUid) =>

@@ -3,7 +3,7 @@ import { passkeyLimits } from '#src/contract/limits.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Factors } from '../factors/index.js';
@@ -79,7 +79,7 @@ async function start(deps: Deps, call: CallByUser) {
   const { config, passkeys } = deps;
   const { project } = call;
   const { challenge, account, registered } = await workOnCaller(deps, call, async (unit, account) => {
-    await requireMayAdd(deps, unit, call, account);
+    await requireMayAddLogin(deps, unit, call, account);
     await passkeys.requireRoom(unit, project, account.id);
     const registered = await passkeys.list(unit, project, account.id);
     const use = { purpose: 'registration', subject: account.id } as const;
@@ -89,18 +89,17 @@ async function start(deps: Deps, call: CallByUser) {
 }
 
 /**
- * A passkey outlives the session, so adding one requires a recent login, like setting a first password. An anonymous account without
- * passkeys or identities is exempt: it cannot log in again.
+ * Requires a recent login to add another login, which outlives the session. An anonymous account without passkeys or identities is exempt:
+ * it cannot log in again.
  */
-async function requireMayAdd(
-  deps: Deps,
-  unit: Unit,
+export async function requireMayAddLogin(
+  { passkeys, identities, sessions }: Pick<Deps, 'passkeys' | 'identities' | 'sessions'>,
+  reader: Reader,
   { project, actor }: CallByUser,
   account: UserRecord,
 ): Promise<void> {
-  const { passkeys, identities, sessions } = deps;
   const isReachable =
-    (await passkeys.leadsTo(unit, project, account)) || (await identities.hasAny(unit, project, account.id));
+    (await passkeys.leadsTo(reader, project, account)) || (await identities.hasAny(reader, project, account.id));
   if (!isAnonymous(account) || isReachable) sessions.requireFresh(actor.session);
 }
 
@@ -145,7 +144,7 @@ async function finish(deps: Deps, call: Finish): Promise<PasskeyRow> {
     });
   }
   return workOnCaller(deps, call, async (unit, account) => {
-    await requireMayAdd(deps, unit, call, account);
+    await requireMayAddLogin(deps, unit, call, account);
     return passkeys.add(unit, project, account, { ...credential, name: body.name });
   });
 }

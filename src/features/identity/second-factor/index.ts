@@ -7,8 +7,9 @@ import { channelOf } from '../factors/index.js';
 import { type CallByUser, toNewSession, workOnCaller } from '../sessions/index.js';
 import { toUser, type Users } from '../users/index.js';
 import { secondFactorApi } from './api.js';
-import { type ChallengeDeps, createSecondFactorChallenges } from './challenges.js';
+import { answerChallenge, beginChallenge, type ChallengeDeps } from './challenges.js';
 import { createSecondFactorService } from './service.js';
+import { createChallengeStore } from './store.js';
 import { toChallenge, toFactors, toMasks } from './view.js';
 
 export type { SecondFactorService } from './service.js';
@@ -21,10 +22,10 @@ interface Deps extends ChallengeDeps, Pick<Runtime, 'db'> {
 type Act<T> = (unit: Unit, account: UserRecord) => Promise<T>;
 
 /** Second factors of the signed-in user: enrolment, challenges and recovery codes. */
-export function createSecondFactor(deps: Deps) {
+export function createSecondFactor(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql'>) {
+  const deps: Deps = { ...given, store: createChallengeStore(given.sql) };
   const { db, factors, sessions } = deps;
   const service = createSecondFactorService(deps);
-  const challenges = createSecondFactorChallenges(deps);
   const beginTotp = (call: CallByUser) =>
     workToAdd(deps, call, (unit, account) => factors.beginTotp(unit, call.project, account));
   const operations = implement(secondFactorApi, {
@@ -55,12 +56,12 @@ export function createSecondFactor(deps: Deps) {
       workFresh(deps, call, (unit, account) => service.removeTotp(unit, call.project, account)),
     createChallenge: (call) =>
       workOnCaller(deps, call, async (unit, account) =>
-        toChallenge(await challenges.begin(unit, challengedBy(call, account), call.body.factor)),
+        toChallenge(await beginChallenge(deps, unit, challengedBy(call, account), call.body.factor)),
       ),
     updateChallenge: (call) =>
       workOnCaller(deps, call, async (unit, account) => {
         const { challengeId, otp } = call.body;
-        return toNewSession(await challenges.answer(unit, challengedBy(call, account), challengeId, otp));
+        return toNewSession(await answerChallenge(deps, unit, challengedBy(call, account), challengeId, otp));
       }),
     createRecoveryCodes: (call) =>
       replyOf(workToAdd(deps, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),

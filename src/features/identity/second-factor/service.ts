@@ -38,7 +38,7 @@ export interface SecondFactorService {
 
 /** Changes to a user's second factors. Each change ends the user's pending logins. */
 export function createSecondFactorService({ users, factors, sessions }: Deps): SecondFactorService {
-  const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {
+  const turn: SecondFactorService['turn'] = async (unit, project, account, mfa) => {
     if (account.mfa === mfa) return account;
     const changed = await users.update(unit, project.id, account, { mfa });
     unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', accountRecord(account.id));
@@ -46,14 +46,7 @@ export function createSecondFactorService({ users, factors, sessions }: Deps): S
     await sessions.dropPending(unit, project, account.id);
     return changed;
   };
-  /** Completes an enrolment with a code. Refuses a wrong code. */
-  const confirmTotp = async (
-    unit: Unit,
-    project: Project,
-    account: UserRecord,
-    session: Session,
-    otp: string,
-  ): Promise<void> => {
+  const confirmTotp: SecondFactorService['confirmTotp'] = async (unit, project, account, session, otp) => {
     await factors.confirmTotp(unit, project, account, otp);
     await sessions.noteFactor(unit, project, session, 'totp');
     await sessions.dropPending(unit, project, account.id);

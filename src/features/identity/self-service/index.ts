@@ -10,7 +10,7 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { type ActivityLog, toLog } from '../../events/index.js';
 import { type Limits, proofKey } from '../../installation/index.js';
 import { type Identities, toIdentity } from '../identities/index.js';
-import type { Passkeys } from '../passkeys/index.js';
+import { type Passkeys, requireMayAddLogin } from '../passkeys/index.js';
 import { type CallByUser, type Sessions, workOnCaller } from '../sessions/index.js';
 import { isAnonymous, toUser, type UserChanges, type Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
@@ -95,16 +95,8 @@ async function updateEmail(deps: Deps, call: Call<Api['updateEmail']>) {
  * Without a password, an account needs a recent login to get its first one or another address, unless it is an anonymous account that
  * becomes a real one.
  */
-async function requireMaySet(
-  { sessions, passkeys, identities }: Deps,
-  reader: Reader,
-  { project, actor }: CallByUser,
-  account: UserRecord,
-): Promise<void> {
-  if (account.passwordHash !== null) return;
-  const isReachable =
-    (await passkeys.leadsTo(reader, project, account)) || (await identities.hasAny(reader, project, account.id));
-  if (!isAnonymous(account) || isReachable) sessions.requireFresh(actor.session);
+async function requireMaySet(deps: Deps, reader: Reader, call: CallByUser, account: UserRecord): Promise<void> {
+  if (account.passwordHash === null) await requireMayAddLogin(deps, reader, call, account);
 }
 
 /** Requires the current password, or a recent login if the account has none. */

@@ -1,9 +1,7 @@
-import type { Sql } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
-import { createAcceptances } from './memberships/acceptance.js';
 import { createMembershipImport } from './memberships/import.js';
-import { createInvitations } from './memberships/invitations.js';
 import { membershipOperations } from './memberships/operations.js';
 import { createMemberships, type MembershipDeps } from './memberships/service.js';
 import { createMembershipStore } from './model/membership-store.js';
@@ -17,8 +15,7 @@ export { membershipsApi } from './memberships/api.js';
 export { membershipShape } from './model/membership-view.js';
 export { teamShape } from './model/view.js';
 
-interface Deps extends Omit<MembershipDeps, 'store' | 'teams' | 'membershipRepository'> {
-  readonly sql: Sql;
+interface Deps extends Pick<Runtime, 'sql'>, Omit<MembershipDeps, 'store' | 'teams' | 'membershipRepository'> {
   readonly projects: Projects;
 }
 
@@ -42,11 +39,7 @@ export function createTeamsFeature(deps: Deps) {
       })),
     operations: [
       ...teamOperations(deps, teams),
-      ...membershipOperations(deps, {
-        memberships,
-        invitations: createInvitations(within),
-        acceptances: createAcceptances(within),
-      }),
+      ...membershipOperations({ ...within, projects: deps.projects }, memberships),
     ],
   };
 }

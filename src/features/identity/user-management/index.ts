@@ -8,7 +8,7 @@ import { createAccess } from './access/index.js';
 import { managementApi } from './api.js';
 import { createManagedFactors } from './factors/index.js';
 import { createImports } from './imports/index.js';
-import { findUser, type ManagementDeps, type OfUser, printing, workOnUser } from './model/keys.js';
+import { type ManagementDeps, type OfUser, printing, userOfCall, workOnUser } from './model/keys.js';
 import { createManagedPasskeys } from './passkeys/index.js';
 import { createTargets } from './targets/index.js';
 
@@ -43,7 +43,7 @@ function createRecords(deps: ManagementDeps) {
       const input = { id, ...body, imported, address: call.request.ip };
       return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, input));
     },
-    get: async (call) => shown(call.project, await findUser(deps, call)),
+    get: async (call) => shown(call.project, await userOfCall(deps, call)),
     delete: (call) => workOnUser(deps, call, (unit, account) => userChanges.remove(unit, call.project, account)),
     updateName: (call) =>
       changed(call, (unit, account) => userChanges.rename(unit, call.project, account, call.body.name)),
@@ -70,7 +70,7 @@ function createRecords(deps: ManagementDeps) {
       changed(call, (unit, account) =>
         userChanges.setVerification(unit, call.project, account, 'phone', call.body.phoneVerification),
       ),
-    getPrefs: async (call) => ({ ...(await findUser(deps, call)).prefs }),
+    getPrefs: async (call) => ({ ...(await userOfCall(deps, call)).prefs }),
     updatePrefs: async (call) => {
       const account = await workOnUser(deps, call, (unit, current) =>
         userChanges.changePrefs(unit, call.project, current, call.body.prefs),
@@ -78,7 +78,7 @@ function createRecords(deps: ManagementDeps) {
       return { ...account.prefs };
     },
     updateImpersonator: async (call) => {
-      await findUser(deps, call);
+      await userOfCall(deps, call);
       throw new Failure('general_feature_unsupported');
     },
   });
@@ -86,7 +86,7 @@ function createRecords(deps: ManagementDeps) {
 
 /** The stored form of a new password; null for an empty one, which removes the password. */
 async function hashOf(deps: ManagementDeps, call: OfUser, password: string): Promise<string | null> {
-  const account = await findUser(deps, call);
+  const account = await userOfCall(deps, call);
   if (password === '') return null;
   const given = { email: account.email, password, address: call.request.ip };
   return deps.userChanges.preparePassword(call.project, account, given);

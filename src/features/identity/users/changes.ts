@@ -3,7 +3,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import type { Courier, Limits } from '../../installation/index.js';
+import type { Installation } from '../../installation/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import { type BackendChanges, createBackendChanges } from './by-backends.js';
 import { accountRecord, isVouching } from './record.js';
@@ -71,10 +71,8 @@ interface MembershipEnder {
   endAll(unit: Unit, project: Project, of: { readonly userId: string }): Promise<void>;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'random'> {
+interface Deps extends Pick<Runtime, 'db' | 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
-  readonly courier: Courier;
-  readonly limits: Limits;
   readonly sessions: SessionEnder;
   readonly memberships: MembershipEnder;
   readonly secrets: OneTimeSecrets;

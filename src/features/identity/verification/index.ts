@@ -6,7 +6,14 @@ import type { Projects } from '../../installation/index.js';
 import { createDisclosure, toToken } from '../one-time-secrets/index.js';
 import { type Sessions, workOnCaller } from '../sessions/index.js';
 import { verificationApi } from './api.js';
-import { createVerifications, type VerificationDeps } from './service.js';
+import {
+  confirmContact,
+  type Presented,
+  removeEmail,
+  requestEmail,
+  requestPhone,
+  type VerificationDeps,
+} from './service.js';
 
 interface Deps extends VerificationDeps, Pick<Runtime, 'db'> {
   readonly sessions: Sessions;
@@ -18,10 +25,8 @@ type Redemption = Call<(typeof verificationApi)['confirmEmail' | 'removeEmail' |
 /** Verification of a user's email address or phone number. */
 export function createContactVerification(deps: Deps) {
   const { db, config, limits, projects } = deps;
-  const verifications = createVerifications(deps);
   const disclosure = createDisclosure(deps);
 
-  type Presented = Parameters<typeof verifications.confirm>[3];
   /** Redeems a link or code. A right one does not count against the limit of guesses. */
   const redeem = <T>(call: Redemption, act: (unit: Unit, presented: Presented) => Promise<T>): Promise<T> =>
     db.work(auditContextOf(call), async (unit) => {
@@ -33,7 +38,7 @@ export function createContactVerification(deps: Deps) {
     });
   const confirm = async (call: Redemption, purpose: 'email-verification' | 'phone-verification') => {
     const redeemed = await redeem(call, (unit, presented) =>
-      verifications.confirm(unit, call.project, purpose, presented),
+      confirmContact(deps, unit, call.project, purpose, presented),
     );
     return toToken({ ...redeemed, userId: redeemed.alias, secret: '' }, '');
   };
@@ -43,17 +48,17 @@ export function createContactVerification(deps: Deps) {
       const { project, body, request } = call;
       const page = projects.requireOwnUrl(project, body.url);
       const issued = await workOnCaller(deps, call, (unit, account) =>
-        verifications.requestEmail(unit, project, account, { page, locale: request.locale }),
+        requestEmail(deps, unit, project, account, { page, locale: request.locale }),
       );
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },
     confirmEmail: (call) => confirm(call, 'email-verification'),
-    removeEmail: (call) => redeem(call, (unit, presented) => verifications.removeEmail(unit, call.project, presented)),
+    removeEmail: (call) => redeem(call, (unit, presented) => removeEmail(deps, unit, call.project, presented)),
     requestPhone: async (call) => {
       const { project, request } = call;
       if (config.smsUrl === undefined) throw new Failure('general_phone_disabled');
       const issued = await workOnCaller(deps, call, (unit, account) =>
-        verifications.requestPhone(unit, project, account, { locale: request.locale }),
+        requestPhone(deps, unit, project, account, request.locale),
       );
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },

@@ -30,15 +30,10 @@ const decoy = { credentialId: '', publicKey: decoyPublicKey, counter: 0, backupE
 type Deps = LoginToolkit & Pick<Runtime, 'db'>;
 
 /**
- * Logins with a passkey (WebAuthn L3 §7.2). Unknown user, unknown passkey and wrong signature get the same response, after the same queries
+ * Logs in with a passkey (WebAuthn L3 §7.2). Unknown user, unknown passkey and wrong signature get the same response, after the same queries
  * and one signature verification each.
  */
-export function createPasskeyLogin({ db }: Pick<Runtime, 'db'>, toolkit: LoginToolkit) {
-  const deps: Deps = { ...toolkit, db };
-  return (call: Finish) => logIn(deps, call);
-}
-
-async function logIn(deps: Deps, call: Finish): Promise<OpenedSession> {
+export async function logInByPasskey(deps: Deps, call: Finish): Promise<OpenedSession> {
   const { db, limits, passkeys } = deps;
   const { project, body } = call;
   const context = auditContextOf(call);

@@ -7,12 +7,9 @@ import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { digest, equalDigests } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { bind } from '#src/platform/runtime/bind.js';
 import { isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
-import type { OpenedSession } from '../../sessions/index.js';
 import { refusalRecord } from '../../users/index.js';
 import type { Membership } from '../model/membership-store.js';
-import type { NamedMembership } from '../model/membership-view.js';
 import { recordJoined } from '../model/memberships.js';
 import type { MembershipDeps } from './service.js';
 
@@ -27,22 +24,10 @@ interface Acceptance {
   readonly otp: string | undefined;
 }
 
-/** Acceptance of invitations. */
-export interface Acceptances {
-  /** Makes the holder of the secret a member, and opens a session if the caller is a guest. Rejects wrong secrets and blocked users. */
-  accept(
-    unit: Unit,
-    project: Project,
-    input: Acceptance,
-  ): Promise<NamedMembership & { opened: OpenedSession | undefined }>;
-}
+type Deps = MembershipDeps;
 
-/** Creates the service that accepts invitations. */
-export function createAcceptances(deps: MembershipDeps): Acceptances {
-  return bind(deps, { accept });
-}
-
-async function accept(deps: MembershipDeps, unit: Unit, project: Project, input: Acceptance) {
+/** Makes the holder of the secret a member, and opens a session if the caller is a guest. Rejects wrong secrets and blocked users. */
+export async function acceptInvitation(deps: Deps, unit: Unit, project: Project, input: Acceptance) {
   const { users, sessions, membershipRepository } = deps;
   const { actor, request, otp } = input;
   const { team, membership } = await find(deps, unit, project, input);
@@ -81,12 +66,7 @@ async function accept(deps: MembershipDeps, unit: Unit, project: Project, input:
  * The invitation; its team is locked. An unknown team throws Failure `membership_not_found`, so that the response does not reveal whether
  * the team exists.
  */
-async function find(
-  { teams, membershipRepository }: MembershipDeps,
-  unit: Unit,
-  project: Project,
-  { teamId, id }: Acceptance,
-) {
+async function find({ teams, membershipRepository }: Deps, unit: Unit, project: Project, { teamId, id }: Acceptance) {
   const team = await teams.lockById(unit, project, teamId).catch((error: unknown) => {
     throw error instanceof Failure && error.type === 'team_not_found' ? new Failure('membership_not_found') : error;
   });
@@ -116,7 +96,7 @@ const tooOld = [
 
 /** The account that owns the invited address: this one or a new one. */
 async function claim(
-  { claims }: MembershipDeps,
+  { claims }: Deps,
   unit: Unit,
   project: Project,
   { account, membership, actor }: { account: UserRecord; membership: Membership; actor: Actor },

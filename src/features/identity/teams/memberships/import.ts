@@ -54,25 +54,22 @@ interface ImportedTeam {
 }
 
 /** Creates the import of memberships. */
-export function createMembershipImport(deps: MembershipDeps): MembershipImport {
+export function createMembershipImport(deps: Deps): MembershipImport {
   return bind(deps, { importSome, createTeam });
 }
+
+type Deps = MembershipDeps;
 
 /** The operator has the permissions of a server key with all scopes. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
 
-async function createTeam(
-  { db, teams }: MembershipDeps,
-  by: AuditContext,
-  project: Project,
-  team: ImportedTeam,
-): Promise<void> {
+async function createTeam({ db, teams }: Deps, by: AuditContext, project: Project, team: ImportedTeam): Promise<void> {
   await db.work(by, (unit) => teams.create(unit, project, operator, { ...team, roles: [] }));
 }
 
 /** Writes all memberships in one unit. If one cannot be written, the unit fails, and each gets its own unit. */
 async function importSome(
-  deps: MembershipDeps,
+  deps: Deps,
   by: AuditContext,
   project: Project,
   given: readonly ImportedMembership[],
@@ -99,7 +96,7 @@ async function importSome(
  * here if a membership of another project has its id.
  */
 async function importOne(
-  deps: MembershipDeps,
+  deps: Deps,
   unit: Unit,
   project: Project,
   given: ImportedMembership,
@@ -124,7 +121,7 @@ async function importOne(
 
 /** The membership with the id, or else the membership or the open invitation of the user. */
 async function findPresent(
-  { users, membershipRepository }: MembershipDeps,
+  { users, membershipRepository }: Deps,
   unit: Unit,
   project: Project,
   { id, teamId, userId }: ImportedMembership,
@@ -138,7 +135,7 @@ async function findPresent(
 }
 
 async function create(
-  { random, membershipRepository }: MembershipDeps,
+  { random, membershipRepository }: Deps,
   unit: Unit,
   project: Project,
   account: UserRecord,
@@ -165,7 +162,7 @@ async function create(
 
 /** Changes a membership. One that was accepted here stays accepted. */
 async function change(
-  { membershipRepository }: MembershipDeps,
+  { membershipRepository }: Deps,
   unit: Unit,
   account: UserRecord,
   present: Membership,

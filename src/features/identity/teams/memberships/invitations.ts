@@ -4,7 +4,6 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { digest } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { bind } from '#src/platform/runtime/bind.js';
 import { invitedKey } from '../../../installation/index.js';
 import { linkTo } from '../../one-time-secrets/index.js';
 import { announceMembership } from '../model/announce.js';
@@ -23,23 +22,10 @@ interface Invite {
   readonly url: URL;
 }
 
-/** Adding people to a team: owners invite by mail, server keys and operators add members directly. */
-export interface Invitations {
-  /** Adds a user to a team directly. An unknown person gets an account. */
-  add(unit: Unit, project: Project, teamId: string, invitation: Invitation): Promise<NamedMembership>;
-  /**
-   * Invites a user by mail. An unknown person gets an account without a password; the response does not reveal which case it was. Refuses
-   * with 429 over quota.
-   */
-  invite(unit: Unit, project: Project, by: Invite, teamId: string, invitation: Invitation): Promise<NamedMembership>;
-}
+type Deps = MembershipDeps;
 
-/** Creates the invitations service. */
-export function createInvitations(deps: MembershipDeps): Invitations {
-  return bind(deps, { add, invite });
-}
-
-async function add(deps: MembershipDeps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
+/** Adds a user to a team directly, for server keys and operators. An unknown person gets an account. */
+export async function addMember(deps: Deps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
   const { users, teams, membershipRepository } = deps;
   const team = await teams.lockById(unit, project, teamId);
   const account =
@@ -59,14 +45,18 @@ async function add(deps: MembershipDeps, unit: Unit, project: Project, teamId: s
   return { ...of, membership: joined.membership };
 }
 
-async function invite(
-  deps: MembershipDeps,
+/**
+ * Invites a user by mail, for owners. An unknown person gets an account without a password; the response does not reveal which case it was.
+ * Refuses with 429 over quota.
+ */
+export async function inviteMember(
+  deps: Deps,
   unit: Unit,
   project: Project,
   by: Invite,
   teamId: string,
   invitation: Invitation,
-) {
+): Promise<NamedMembership> {
   const { users, courier, limits, teams } = deps;
   const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
   const existing = await lockInviteeOfOwner(users, unit, project, invitation);
@@ -94,7 +84,7 @@ async function invite(
 }
 
 async function openInvitation(
-  { membershipRepository }: MembershipDeps,
+  { membershipRepository }: Deps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -106,7 +96,7 @@ async function openInvitation(
 }
 
 async function placeOfAddress(
-  { membershipRepository }: MembershipDeps,
+  { membershipRepository }: Deps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -116,7 +106,7 @@ async function placeOfAddress(
 }
 
 function newPlace(
-  { random }: MembershipDeps,
+  { random }: Deps,
   unit: Unit,
   project: Project,
   team: Team,
@@ -141,7 +131,7 @@ interface Offer {
 
 /** Creates an invitation, or renews an open one with a new secret. */
 async function offer(
-  deps: MembershipDeps,
+  deps: Deps,
   unit: Unit,
   project: Project,
   to: Offer,

@@ -66,6 +66,8 @@ export interface MembershipDeps extends Pick<Runtime, 'db' | 'random'>, Pick<Ins
   readonly membershipRepository: MembershipRepository;
 }
 
+type Deps = MembershipDeps;
+
 interface NamedMemberships {
   readonly total: number;
   readonly memberships: NamedMembership[];
@@ -98,7 +100,7 @@ export interface Memberships {
 }
 
 /** Creates the memberships service. */
-export function createMemberships(deps: MembershipDeps): Memberships {
+export function createMemberships(deps: Deps): Memberships {
   return { sightOf, ...bind(deps, { list, listOfUser, get, changeRoles, remove, endAll }) };
 }
 
@@ -110,27 +112,21 @@ function sightOf(project: Project, actor: TeamCaller, { membership }: NamedMembe
   return mayReach ? 'everything' : 'withoutContacts';
 }
 
-function list(deps: MembershipDeps, project: Project, actor: TeamCaller, teamId: string, request: ListRequest) {
+function list(deps: Deps, project: Project, actor: TeamCaller, teamId: string, request: ListRequest) {
   return readList(deps.db, request, async (snapshot, maxBytes) => {
     await deps.teams.get(snapshot, project, actor, teamId);
     return page(deps, snapshot, project, { teamId }, request, maxBytes, actor);
   });
 }
 
-function listOfUser(deps: MembershipDeps, project: Project, userId: string, request: ListRequest) {
+function listOfUser(deps: Deps, project: Project, userId: string, request: ListRequest) {
   return readList(deps.db, request, async (snapshot, maxBytes) => {
     await deps.users.get(snapshot, project.id, userId);
     return page(deps, snapshot, project, { userId }, request, maxBytes);
   });
 }
 
-function get(
-  deps: MembershipDeps,
-  project: Project,
-  actor: TeamCaller,
-  teamId: string,
-  id: string,
-): Promise<NamedMembership> {
+function get(deps: Deps, project: Project, actor: TeamCaller, teamId: string, id: string): Promise<NamedMembership> {
   return deps.db.snapshot(async (snapshot) => {
     await deps.teams.get(snapshot, project, actor, teamId);
     const queries = [JSON.stringify({ method: 'equal', attribute: '$id', values: [id] })];
@@ -143,7 +139,7 @@ function get(
 }
 
 async function page(
-  { store, lists }: MembershipDeps,
+  { store, lists }: Deps,
   reader: Reader,
   project: Project,
   of: Parameters<MembershipStore['rows']>[1],
@@ -173,7 +169,7 @@ function named(row: Row): NamedMembership {
 }
 
 async function changeRoles(
-  deps: MembershipDeps,
+  deps: Deps,
   unit: Unit,
   project: Project,
   actor: TeamCaller,
@@ -194,21 +190,14 @@ async function changeRoles(
   return after;
 }
 
-async function lockUser({ users }: MembershipDeps, unit: Unit, project: Project, membership: Membership) {
+async function lockUser({ users }: Deps, unit: Unit, project: Project, membership: Membership) {
   const account = await users.lockById(unit, project.id, membership.userId);
   // Deleting an account does not wait for team locks.
   if (account === undefined) throw new Failure('membership_not_found');
   return account;
 }
 
-async function remove(
-  deps: MembershipDeps,
-  unit: Unit,
-  project: Project,
-  actor: TeamCaller,
-  teamId: string,
-  id: string,
-) {
+async function remove(deps: Deps, unit: Unit, project: Project, actor: TeamCaller, teamId: string, id: string) {
   const { membershipRepository } = deps;
   const { membership, teamName } = await removable(deps, unit, project, actor, teamId, id);
   const account = await lockUser(deps, unit, project, membership);
@@ -218,14 +207,7 @@ async function remove(
 }
 
 /** The membership to remove: owners may remove any of the team, other members only their own. */
-async function removable(
-  deps: MembershipDeps,
-  unit: Unit,
-  project: Project,
-  actor: TeamCaller,
-  teamId: string,
-  id: string,
-) {
+async function removable(deps: Deps, unit: Unit, project: Project, actor: TeamCaller, teamId: string, id: string) {
   const { teams, membershipRepository } = deps;
   const team = await teams.lockById(unit, project, teamId);
   const membership = await membershipRepository.find(unit, project.id, id);
@@ -236,7 +218,7 @@ async function removable(
   return { membership, teamName: team.name };
 }
 
-async function endAll({ store, membershipRepository }: MembershipDeps, unit: Unit, project: Project, of: EndingOf) {
+async function endAll({ store, membershipRepository }: Deps, unit: Unit, project: Project, of: EndingOf) {
   const ended = (await unit.all(store.lockAll(project.id, of))).map(named);
   if (ended.length === 0) return;
   const removed = ended.map(({ membership }) => membership);

@@ -9,7 +9,7 @@ import { toIdentity } from '../../identities/index.js';
 import { toToken } from '../../one-time-secrets/index.js';
 import { toNewSession, toSession } from '../../sessions/index.js';
 import { accountRecord } from '../../users/index.js';
-import { findUser, type ManagementDeps, workOnUser } from '../model/keys.js';
+import { type ManagementDeps, userOfCall, workOnUser } from '../model/keys.js';
 import { accessApi } from './api.js';
 
 type Api = typeof accessApi;
@@ -25,7 +25,7 @@ export function createAccess(deps: ManagementDeps) {
 async function listSessions(deps: ManagementDeps, call: Call<Api['listSessions']>) {
   const { db, sessions, identities } = deps;
   const { project, query } = call;
-  const account = await findUser(deps, call);
+  const account = await userOfCall(deps, call);
   const found = await sessions.active(db, project, account.id);
   const tokensOf = await identities.tokensOfSessions(db, project, account.id);
   return {
@@ -76,7 +76,7 @@ async function createToken(deps: ManagementDeps, call: Call<Api['createToken']>)
 
 async function createJwt(deps: ManagementDeps, call: Call<Api['createJwt']>) {
   const { project, body, actor } = call;
-  const account = await findUser(deps, call);
+  const account = await userOfCall(deps, call);
   if (!account.status) throw new Failure('user_blocked');
   const session = await sessionFor(deps, project, account.id, body.sessionId);
   const jwt = await deps.tokens.mint(project, account, session, { ...body, actingKey: actor.id });
@@ -103,7 +103,7 @@ async function sessionFor({ db, sessions }: ManagementDeps, project: Project, us
 async function listLogs(deps: ManagementDeps, call: Call<Api['listLogs']>) {
   const { db, activity } = deps;
   const { project, query } = call;
-  const account = await findUser(deps, call);
+  const account = await userOfCall(deps, call);
   const found = await activity.list(db, project.id, account.id, parsePage(query.queries, logPage));
   const total = query.total ? await activity.count(db, project.id, account.id) : 0;
   return { total, logs: found.map((entry) => toLog(account, entry)) };

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { implement } from '#src/contract/operation.js';
 import { toFactors, toMasks } from '../../second-factor/index.js';
-import { findUser, type ManagementDeps, printing, workOnUser } from '../model/keys.js';
+import { type ManagementDeps, printing, userOfCall, workOnUser } from '../model/keys.js';
 import { managedFactorsApi } from './api.js';
 
 /** Creates the operations of server keys on second factors of users. They require no proof from the user. */
@@ -14,11 +14,11 @@ export function createManagedFactors(deps: ManagementDeps) {
         call.project,
         await workOnUser(deps, call, (unit, account) => secondFactor.turn(unit, call.project, account, call.body.mfa)),
       ),
-    list: async (call) => toFactors(await factors.usable(db, call.project, await findUser(deps, call))),
+    list: async (call) => toFactors(await factors.usable(db, call.project, await userOfCall(deps, call))),
     deleteAuthenticator: (call) =>
       workOnUser(deps, call, (unit, account) => secondFactor.removeTotp(unit, call.project, account)),
     getRecoveryCodes: async (call) => {
-      const left = await factors.recoveryCodesLeft(db, call.project, await findUser(deps, call));
+      const left = await factors.recoveryCodesLeft(db, call.project, await userOfCall(deps, call));
       if (left === undefined) throw new Failure('user_recovery_codes_not_found');
       return toMasks(left);
     },

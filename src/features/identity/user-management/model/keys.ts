@@ -42,7 +42,7 @@ export interface OfUser {
 }
 
 /** Reads the user of a call. Throws Failure `user_not_found`. */
-export function findUser({ db, users }: ManagementDeps, { project, params }: OfUser): Promise<UserRecord> {
+export function userOfCall({ db, users }: ManagementDeps, { project, params }: OfUser): Promise<UserRecord> {
   return users.get(db, project.id, params.userId);
 }
 

@@ -7,7 +7,7 @@ import type { UserRecord, UserTarget } from '#src/contract/user.js';
 import { raw } from '#src/platform/db/template.js';
 import { listRequestOf } from '#src/platform/list-query/index.js';
 import { toTarget } from '../../users/index.js';
-import { findUser, type ManagementDeps, type OfUser, workOnUser } from '../model/keys.js';
+import { type ManagementDeps, type OfUser, userOfCall, workOnUser } from '../model/keys.js';
 import { targetsApi } from './api.js';
 import { createTargetStore, targetFields } from './store.js';
 
@@ -25,7 +25,7 @@ export function createTargets(deps: ManagementDeps) {
 
   return implement(targetsApi, {
     list: async (call) => {
-      const { id } = await findUser(deps, call);
+      const { id } = await userOfCall(deps, call);
       const listing = { rows: store.rows(call.project.id, id), select: raw('packed'), fields: targetFields };
       const page = await lists.read(db, listing, listRequestOf(call));
       return { total: page.total, targets: page.rows.map((row) => toTarget(id, JSON.parse(String(row.packed)))) };
@@ -46,7 +46,7 @@ export function createTargets(deps: ManagementDeps) {
         return toTarget(account.id, target);
       }),
     get: async (call) => {
-      const account = await findUser(deps, call);
+      const account = await userOfCall(deps, call);
       return toTarget(account.id, existing(call, account));
     },
     update: (call) =>
