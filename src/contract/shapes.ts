@@ -50,3 +50,11 @@ export const wireInstantOrEmpty = z.union([wireInstant, z.literal('')]);
 export function toWireInstant(instant: Instant | null): string {
   return instant === null ? '' : `${instant.slice(0, -1)}+00:00`;
 }
+
+/** The members that stored objects have in common in the API. */
+export const wireRecord = { $id: z.string(), $createdAt: wireInstant, $updatedAt: wireInstant } as const;
+
+/** Renders the members of `wireRecord`. */
+export function toWireRecord({ id, createdAt, updatedAt }: Readonly<Record<'id' | 'createdAt' | 'updatedAt', string>>) {
+  return { $id: id, $createdAt: toWireInstant(createdAt), $updatedAt: toWireInstant(updatedAt) };
+}

@@ -59,9 +59,9 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const takenIds = createTakenIds(runtime);
   const secrets = createOneTimeSecrets(runtime);
   const users = createUsers(runtime, { lists, takenIds });
-  const factors = createFactors(runtime, { users, limits, courier });
-  const providers = createProviders(runtime, { kinds: providerKindsOf(runtime), reserved: reservedProviders });
-  const identities = createIdentities(runtime, { lists, courier, providers });
+  const factors = createFactors({ ...runtime, users, limits, courier });
+  const providers = createProviders({ ...runtime, kinds: providerKindsOf(runtime), reserved: reservedProviders });
+  const identities = createIdentities({ ...runtime, lists, courier, providers });
   const sessionsFeature = createSessionsFeature(runtime, {
     users,
     activity,
@@ -74,7 +74,7 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const { sessions } = sessionsFeature;
   const keysFeature = createSigningKeysFeature(runtime, projects);
   const { signingKeys } = keysFeature;
-  const tokensFeature = createTokensFeature(runtime, { users, sessions, signingKeys, serverKeys, limits });
+  const tokensFeature = createTokensFeature({ ...runtime, users, sessions, signingKeys, serverKeys, limits });
   const passkeysFeature = createPasskeysFeature(runtime, { sessions, factors, identities, projects });
   const { passkeys } = passkeysFeature;
   const otherWaysIn: Parameters<typeof createClaims>[0]['otherWaysIn'] = [
@@ -82,8 +82,8 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
     (reader, project, { id }) => identities.hasAny(reader, project, id),
   ];
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
-  const teams = createTeamsFeature(runtime, { ...deps, users, claims, sessions, takenIds });
-  const userChanges = createUserChanges(runtime, { limits, users, sessions, memberships: teams, secrets, courier });
+  const teams = createTeamsFeature({ ...runtime, ...deps, users, claims, sessions, takenIds });
+  const userChanges = createUserChanges({ ...runtime, limits, users, sessions, memberships: teams, secrets, courier });
   return {
     takenIds,
     secrets,
@@ -109,17 +109,18 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
 export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const { teams, ...base } = createUsersAndSessions(runtime, deps);
   const all = { ...deps, ...base };
-  const selfService = createSelfService(runtime, all);
-  const verification = createContactVerification(runtime, all);
-  const recovery = createRecovery(runtime, all);
-  const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
-  const userManagement = createUserManagement(runtime, {
+  const selfService = createSelfService({ ...runtime, ...all });
+  const verification = createContactVerification({ ...runtime, ...all });
+  const recovery = createRecovery({ ...runtime, ...all });
+  const secondFactor = createSecondFactor({ ...runtime, ...all, loginSwitchOf });
+  const userManagement = createUserManagement({
+    ...runtime,
     ...all,
     secondFactor: secondFactor.service,
     tokenPurpose: serverTokenPurpose,
   });
-  const externalLogins = createExternalLogins(runtime, all);
-  const logins = createLogins(runtime, { ...all, externalLogins }, loginMethods);
+  const externalLogins = createExternalLogins({ ...runtime, ...all });
+  const logins = createLogins(runtime, { ...all, externalLogins });
   const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
     ({ operations }) => operations,
   );
@@ -134,7 +135,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
       ...all,
       withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
     }),
-    userTransfer: createUserTransfer(runtime, all),
+    userTransfer: createUserTransfer({ ...runtime, ...all }),
     membershipImport: teams.membershipImport,
     /** Resolves credentials that were accepted earlier to their users, for streams and sockets. */
     eventReaders: createEventReaders(runtime, all),

@@ -2,11 +2,9 @@ import type { Actor } from '#src/contract/actor.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { ClaimDeps, Contact } from './deps.js';
-import { createReleases } from './release.js';
-import { createTakeovers } from './takeover.js';
+import { type ClaimDeps, type Contact, releaseContact, takeOver } from './effects.js';
 
-export type { Contact } from './deps.js';
+export type { Contact } from './effects.js';
 
 /** A proof that a person holds an address or a number. */
 interface Proof {
@@ -46,8 +44,6 @@ export interface Claims {
  */
 export function createClaims(deps: ClaimDeps): Claims {
   const { users, otherWaysIn } = deps;
-  const release = createReleases(deps);
-  const takeOver = createTakeovers(deps);
 
   /** True if the account has another verified login; then proving this contact does not transfer it. */
   const standsWithout = async (
@@ -66,8 +62,8 @@ export function createClaims(deps: ClaimDeps): Claims {
   const decideOwner = async (unit: Unit, project: Project, account: UserRecord, { contact, actor }: Proof) => {
     const isOwner = actor.kind === 'user' && actor.id === account.id;
     if (isOwner || account[`${contact}Verification`] || account[`${contact}Vouched`]) return account;
-    if (!(await standsWithout(unit, project, account, contact))) return takeOver(unit, project, account, contact);
-    await release(unit, project, account, contact);
+    if (!(await standsWithout(unit, project, account, contact))) return takeOver(deps, unit, project, account, contact);
+    await releaseContact(deps, unit, project, account, contact);
     return undefined;
   };
   const create = async (unit: Unit, project: Project, { contact, value, newcomer }: Proof) => {
@@ -90,6 +86,6 @@ export function createClaims(deps: ClaimDeps): Claims {
       return account.status ? users.markVerified(unit, project.id, account, proof.contact) : account;
     },
     resolveOwner,
-    release,
+    release: (unit, project, account, contact) => releaseContact(deps, unit, project, account, contact),
   };
 }

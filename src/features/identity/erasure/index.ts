@@ -8,11 +8,10 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { PersonErasure } from '../../events/index.js';
-import { type Courier, type Idempotency, keysOfUser, type Limits } from '../../installation/index.js';
+import { type Installation, keysOfUser } from '../../installation/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { UserChanges, Users } from '../users/index.js';
-import { createErasureOfDeleted } from './service.js';
 
 /** Maximum time to wait for deliveries in progress, until the receiver's response is stored and can be erased. */
 const responseWaitMs = 20_000;
@@ -61,14 +60,11 @@ export interface FileErasure {
   removeBytes(): Promise<void>;
 }
 
-interface ErasureDeps {
+interface ErasureDeps extends Pick<Installation, 'courier' | 'idempotency' | 'limits'> {
   readonly users: Users;
   readonly userChanges: UserChanges;
   readonly takenIds: TakenIds;
   readonly secrets: OneTimeSecrets;
-  readonly limits: Limits;
-  readonly courier: Courier;
-  readonly idempotency: Idempotency;
   readonly recorded: PersonErasure;
   /** Ends all open invitations to the recipients. */
   withdrawAll(unit: Unit, project: Project, recipients: readonly string[]): Promise<void>;
@@ -104,17 +100,10 @@ interface Deps extends ErasureDeps, Pick<Runtime, 'db' | 'clock'> {
 export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>, given: ErasureDeps): Erasure {
   const { db, driver, clock } = runtime;
   const deps: Deps = { ...given, db, clock, files: { erase: async () => 0, removeBytes: async () => {} } };
-  const ofDeleted = createErasureOfDeleted(runtime, given.recorded.subjects);
   return {
-    ...bind(deps, { find, run }),
+    ...bind(deps, { find, run, findInDeleted, runInDeleted }),
     withFiles: (files) => {
       deps.files = files;
-    },
-    findInDeleted: ofDeleted.find,
-    runInDeleted: async (by, projectId, userId) => {
-      const auditValues = await ofDeleted.run(by, projectId, userId);
-      await deps.files.removeBytes();
-      return { userId, messages: 0, auditValues, events: 0, files: 0 };
     },
     scrub: () => driver.scrub(touched),
   };
@@ -190,4 +179,27 @@ async function eraseEvents({ clock, recorded }: Deps, by: AuditContext, userId: 
     underWay = await recorded.events.eraseResponses(by, underWay);
   }
   return events;
+}
+
+/** Accounts, messages and events were deleted with the project, so only the audit log remains, with the contacts that identify users in it. */
+async function findInDeleted({ recorded }: Deps, projectId: string, idOrEmail: string): Promise<string> {
+  const { subjects } = recorded;
+  if (await subjects.knows(projectId, idOrEmail)) return idOrEmail;
+  const [id, ...others] = await subjects.heldBy(projectId, asciiAddress(idOrEmail) ?? idOrEmail.toLowerCase());
+  if (id === undefined) throw new Failure('user_not_found');
+  if (others.length === 0) return id;
+  const message = `Several users had this address. Name one by its id: ${[id, ...others].join(', ')}.`;
+  throw new Failure('general_argument_invalid', { message });
+}
+
+/** Erases the personal values of a user. Values needed to find the user go last. */
+async function runInDeleted({ db, recorded, files }: Deps, by: AuditContext, projectId: string, userId: string) {
+  const { subjects } = recorded;
+  const ofContacts = await subjects.ofContacts(by, await subjects.contactsOf(projectId, userId));
+  await db.work(by, async (unit) => {
+    unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });
+  });
+  const auditValues = ofContacts + (await subjects.ofUser(by, userId));
+  await files.removeBytes();
+  return { userId, messages: 0, auditValues, events: 0, files: 0 };
 }

@@ -9,12 +9,9 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Projects } from '../../installation/index.js';
-import type { Claims } from '../claims/index.js';
-import type { Identities } from '../identities/index.js';
 import { linkTo, type OneTimeSecrets, toToken } from '../one-time-secrets/index.js';
-import { type Sessions, toNewSession } from '../sessions/index.js';
-import type { UserChanges, Users } from '../users/index.js';
-import { createAccountResolver, type ExternalLogin, IdentityTaken, type Resolved } from './resolve.js';
+import { toNewSession } from '../sessions/index.js';
+import { type ExternalLogin, IdentityTaken, type Resolved, type ResolverDeps, resolveAccount } from './resolve.js';
 import { type BrowserCall, createLoginTransactions, type LoginTransactions } from './service.js';
 
 export { type RawProfile, toExternalProfile } from './profile.js';
@@ -22,19 +19,9 @@ export type { ExternalProfile } from './resolve.js';
 export type { BrowserCall } from './service.js';
 export { type Flow, sealedTransactions } from './store.js';
 
-interface Services {
-  readonly users: Users;
-  readonly userChanges: UserChanges;
-  readonly claims: Claims;
-  readonly identities: Identities;
-  readonly sessions: Sessions;
+interface Deps extends ResolverDeps, Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'> {
   readonly secrets: OneTimeSecrets;
   readonly projects: Projects;
-}
-
-interface Deps extends Services, Pick<Runtime, 'db' | 'random' | 'config'> {
-  /** Returns the account that the login opens. */
-  readonly resolve: (unit: Unit, login: ExternalLogin) => Promise<Resolved>;
 }
 
 /** The `factors` of sessions opened through an identity provider. */
@@ -61,12 +48,8 @@ export interface ExternalLogins extends Pick<LoginTransactions, 'begin' | 'resum
 }
 
 /** Logins through the site of an identity provider, for any protocol. */
-export function createExternalLogins(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
-  services: Services,
-): ExternalLogins {
-  const { prune, ...transactions } = createLoginTransactions(runtime, services);
-  const deps: Deps = { ...runtime, ...services, resolve: createAccountResolver(services) };
+export function createExternalLogins(deps: Deps): ExternalLogins {
+  const { prune, ...transactions } = createLoginTransactions(deps);
   return { ...transactions, ...bind(deps, { finish, finishSession }), jobs: [prune] };
 }
 
@@ -107,13 +90,14 @@ async function finishSession(deps: Deps, login: ExternalLogin, factor: string): 
   }));
   const { session, secret } = opened;
   const isAnswered = login.transaction.success === '';
-  const answer = isAnswered ? toNewSession(session, secret, tokens) : new Redirect(withSession(deps, login, secret));
+  const answer = isAnswered ? toNewSession(opened, tokens) : new Redirect(withSession(deps, login, secret));
   return new WithSession(answer, { secret, expire: session.expire });
 }
 
 /** Runs `act` on the account that the login opens. Runs again if a parallel login was faster. */
-function end<T>({ db, resolve }: Deps, login: ExternalLogin, act: (unit: Unit, resolved: Resolved) => Promise<T>) {
-  const once = () => db.work(auditContextOf(login.call), async (unit) => act(unit, await resolve(unit, login)));
+function end<T>(deps: Deps, login: ExternalLogin, act: (unit: Unit, resolved: Resolved) => Promise<T>) {
+  const once = () =>
+    deps.db.work(auditContextOf(login.call), async (unit) => act(unit, await resolveAccount(deps, unit, login)));
   return once().catch((error: unknown) => {
     if (error instanceof IdentityTaken) return once();
     throw error;

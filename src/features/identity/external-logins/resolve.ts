@@ -7,7 +7,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Claims } from '../claims/index.js';
 import type { Identities, Identity, IdentityProof } from '../identities/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { UserChanges, Users } from '../users/index.js';
+import { refusalRecord, type UserChanges, type Users } from '../users/index.js';
 import type { BrowserCall, LoginTransaction } from './service.js';
 
 /** The validated profile of a user after a login at an identity provider. */
@@ -39,7 +39,8 @@ export interface Resolved {
 /** Thrown if a parallel login has linked the identity to another account. The unit runs again and finds that account. */
 export class IdentityTaken extends Error {}
 
-interface Deps {
+/** Features that find or create the account of a login. */
+export interface ResolverDeps {
   readonly users: Users;
   readonly userChanges: UserChanges;
   readonly claims: Claims;
@@ -47,18 +48,18 @@ interface Deps {
   readonly sessions: Sessions;
 }
 
+type Deps = ResolverDeps;
+
 const unverified =
   'Another account has the email address, and the login provider has not verified that it is yours. Log in to that account another way.';
 const foreign = 'Another user has this identity or its email address.';
 
 /** Finds or creates the account for a login at an identity provider, and locks it until the unit ends. */
-export function createAccountResolver(deps: Deps) {
-  return async (unit: Unit, login: ExternalLogin): Promise<Resolved> => {
-    const { call, transaction, profile } = login;
-    const known = await deps.identities.find(unit, call.project, transaction.provider, profile.providerUid);
-    if (transaction.userId !== null) return attach(deps, unit, login, transaction.userId, known);
-    return known === undefined ? firstLogin(deps, unit, login) : logInLinkedUser(deps, unit, login, known);
-  };
+export async function resolveAccount(deps: Deps, unit: Unit, login: ExternalLogin): Promise<Resolved> {
+  const { call, transaction, profile } = login;
+  const known = await deps.identities.find(unit, call.project, transaction.provider, profile.providerUid);
+  if (transaction.userId !== null) return attach(deps, unit, login, transaction.userId, known);
+  return known === undefined ? firstLogin(deps, unit, login) : logInLinkedUser(deps, unit, login, known);
 }
 
 /** Links the identity to the user whose session began the login. The session must still be active. */
@@ -100,8 +101,7 @@ function refuse(
   ...failure: [ErrorType, FailureOptions?]
 ): never {
   const payload = { method: transaction.provider, email: account?.email ?? '', ip: call.request.ip, reason };
-  const resource = account === undefined ? 'users' : `users/${account.id}`;
-  unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+  unit.record('loginFailed', refusalRecord(account?.id, payload));
   throw unit.refuse(...failure);
 }
 

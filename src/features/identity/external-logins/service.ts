@@ -17,7 +17,6 @@ import type { Sessions } from '../sessions/index.js';
 import { isAnonymous } from '../users/index.js';
 import {
   createLoginTransactionStore,
-  createUsedAnswerStore,
   type Flow,
   loginTransactions,
   sealedTransactions,
@@ -48,7 +47,6 @@ export interface LoginTransaction extends Omit<TransactionRow, 'data'> {
   readonly data: Readonly<Record<string, string>>;
 }
 
-type UsedAnswerStore = ReturnType<typeof createUsedAnswerStore>;
 type LoginTransactionStore = ReturnType<typeof createLoginTransactionStore>;
 
 interface Deps extends Pick<Runtime, 'db' | 'random' | 'sealing'> {
@@ -56,7 +54,6 @@ interface Deps extends Pick<Runtime, 'db' | 'random' | 'sealing'> {
   readonly sessions: Sessions;
   readonly identities: Identities;
   readonly store: LoginTransactionStore;
-  readonly usedAnswers: UsedAnswerStore;
   readonly ownPages: URL;
   readonly donePage: URL;
 }
@@ -93,15 +90,12 @@ export interface LoginTransactions {
 
 /** Creates the logins through the site of an identity provider, from the redirect to the provider to the return of the browser. */
 export function createLoginTransactions(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
-  services: Pick<Deps, 'projects' | 'sessions' | 'identities'>,
+  given: Pick<Runtime, 'sql' | 'clock' | 'config'> & Omit<Deps, 'store' | 'ownPages' | 'donePage'>,
 ): LoginTransactions {
-  const { db, sql, clock, random, config } = runtime;
+  const { db, sql, clock, random, config } = given;
   const deps: Deps = {
-    ...runtime,
-    ...services,
+    ...given,
     store: createLoginTransactionStore(sql),
-    usedAnswers: createUsedAnswerStore(sql),
     ownPages: new URL(config.baseUrl),
     donePage: addressBelow(config.baseUrl, 'auth/done'),
   };
@@ -113,7 +107,7 @@ export function createLoginTransactions(
     run: async (signal) => {
       const by = { projectId: null, actor: { kind: 'job', id: 'logins.prune' }, requestId: random.id() };
       await pruneInBatches(db, by, signal, (limit) => deps.store.prune(instantOf(clock.now()), limit));
-      await pruneInBatches(db, by, signal, (limit) => deps.usedAnswers.prune(instantOf(clock.now()), limit));
+      await pruneInBatches(db, by, signal, (limit) => deps.store.pruneAnswers(instantOf(clock.now()), limit));
     },
   };
   return { ...bind(deps, { begin, resume, unsolicited, useOnce }), prune };
@@ -215,5 +209,5 @@ function unsolicited(deps: Deps, project: Project, provider: string, page: strin
 
 async function useOnce(deps: Deps, unit: Unit, project: Project, provider: string, answer: string, untilMs: number) {
   const row = { projectId: project.id, provider, answer, expire: instantOf(untilMs) };
-  return (await unit.one(deps.usedAnswers.insert(row))) !== undefined;
+  return (await unit.one(deps.store.useAnswer(row))) !== undefined;
 }

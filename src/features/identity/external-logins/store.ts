@@ -36,7 +36,10 @@ export const sealedTransactions: SealedColumn = {
 /** A pending login as stored. */
 export type TransactionRow = ReturnType<typeof loginTransactions.decode>;
 
-/** SQL over pending logins. */
+/** Used responses of identity providers that could be replayed, such as SAML assertions. */
+export const usedAnswers = table('used_answers', { projectId: text, provider: text, answer: text, expire: instant });
+
+/** SQL over pending logins and used responses. */
 export function createLoginTransactionStore(sql: Sql) {
   return {
     insert: (row: TransactionRow) => sql`${loginTransactions.insert(row)}`,
@@ -52,19 +55,10 @@ export function createLoginTransactionStore(sql: Sql) {
     prune: (before: Instant, max: number) => sql`
       delete from login_transactions
       where id in (select id from login_transactions where expire < ${before} limit ${max})`,
-  };
-}
-
-/** Used responses of identity providers that could be replayed, such as SAML assertions. */
-export const usedAnswers = table('used_answers', { projectId: text, provider: text, answer: text, expire: instant });
-
-/** SQL over used responses. */
-export function createUsedAnswerStore(sql: Sql) {
-  return {
     /** Returns no row if the response was used before. Waits for a concurrent insert of the same response. */
-    insert: (row: ReturnType<typeof usedAnswers.decode>) =>
+    useAnswer: (row: ReturnType<typeof usedAnswers.decode>) =>
       sql`${usedAnswers.insert(row)} on conflict do nothing returning answer`,
-    prune: (before: Instant, max: number) => sql`
+    pruneAnswers: (before: Instant, max: number) => sql`
       delete from used_answers where (project_id, provider, answer) in
         (select project_id, provider, answer from used_answers where expire < ${before} limit ${max})`,
   };

@@ -6,8 +6,8 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { type Courier, type Limits, proofKey } from '../../installation/index.js';
-import type { Users } from '../users/index.js';
+import { type Installation, proofKey } from '../../installation/index.js';
+import { accountRecord, type Users } from '../users/index.js';
 import {
   createLoginCheck,
   type LoginCheck,
@@ -31,10 +31,8 @@ interface Enrolment {
 
 type Notice = 'factor-added' | 'factor-removed';
 
-interface Deps extends Pick<Runtime, 'random'> {
+interface Deps extends Pick<Runtime, 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
-  readonly limits: Limits;
-  readonly courier: Courier;
   readonly store: FactorStore;
   readonly totp: Totp;
   readonly proof: Proof;
@@ -70,14 +68,12 @@ export interface Factors {
 
 /** Second factors of users: authenticator apps, recovery codes, their verification, and the decision whether a login needs one. */
 export function createFactors(
-  runtime: Pick<Runtime, 'sql' | 'clock' | 'random' | 'sealing'>,
-  services: Pick<Deps, 'users' | 'limits' | 'courier'>,
+  given: Pick<Runtime, 'sql' | 'clock' | 'random' | 'sealing'> & Pick<Deps, 'users' | 'limits' | 'courier'>,
 ): Factors {
-  const { sql, random } = runtime;
-  const store = createFactorStore(sql);
-  const totp = createTotp(random);
-  const proof = createProof(runtime, { store, totp, limits: services.limits });
-  const deps: Deps = { ...services, random, store, totp, proof };
+  const store = createFactorStore(given.sql);
+  const totp = createTotp(given.random);
+  const proof = createProof({ ...given, store, totp });
+  const deps: Deps = { ...given, store, totp, proof };
   const bound = {
     ...bind(deps, { usable, isOn, removeTotp, beginTotp, confirmTotp }),
     ...bind(deps, { adoptTotp, seedOf, issueRecoveryCodes, removeAll, addedAt, notify }),
@@ -120,8 +116,8 @@ async function removeTotp(deps: Deps, unit: Unit, project: Project, account: Use
   return true;
 }
 
-function recordTotp(unit: Unit, event: 'factorAdded' | 'factorRemoved', { id: userId }: UserRecord): void {
-  unit.record(event, { resource: `users/${userId}`, userId, payload: { userId, factor: 'totp' } });
+function recordTotp(unit: Unit, event: 'factorAdded' | 'factorRemoved', { id }: UserRecord): void {
+  unit.record(event, accountRecord(id, { factor: 'totp' }));
 }
 
 function notify(
@@ -189,12 +185,8 @@ async function issueRecoveryCodes(deps: Deps, unit: Unit, project: Project, acco
   }));
   await unit.run(store.removeCodes(project.id, account.id));
   await unit.run(store.addCodes(rows));
-  unit.record('recoveryCodesCreated', recorded(account));
+  unit.record('recoveryCodesCreated', accountRecord(account.id));
   return codes;
-}
-
-function recorded({ id: userId }: UserRecord) {
-  return { resource: `users/${userId}`, userId, payload: { userId } };
 }
 
 async function removeAll(deps: Deps, unit: Unit, project: Project, account: UserRecord): Promise<boolean> {
@@ -203,10 +195,10 @@ async function removeAll(deps: Deps, unit: Unit, project: Project, account: User
   if (row !== undefined) await unit.run(store.removeAuthenticator(project.id, account.id));
   if (row?.verified) recordTotp(unit, 'factorRemoved', account);
   const codes = await unit.run(store.removeCodes(project.id, account.id));
-  if (codes > 0) unit.record('recoveryCodesDeleted', recorded(account));
+  if (codes > 0) unit.record('recoveryCodesDeleted', accountRecord(account.id));
   if (account.mfa) {
     await users.update(unit, project.id, account, { mfa: false });
-    unit.record('mfaDisabled', recorded(account));
+    unit.record('mfaDisabled', accountRecord(account.id));
   }
   await limits.forgive(unit, 'mfa', { account: proofKey(account.id) });
   return row !== undefined || codes > 0 || account.mfa;

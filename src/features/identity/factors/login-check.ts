@@ -3,6 +3,7 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { refusalRecord } from '../users/index.js';
 import type { CodeFactor, Proof } from './proof.js';
 
 /** Second factors, named like the challenges that prove them. */
@@ -33,12 +34,8 @@ export function channelOf(factors: readonly string[]): SecondFactor | undefined 
 }
 
 /** Second factors that make logins require one. Recovery codes only substitute for them. */
-export function standingFactors({ totp, email, phone }: UsableFactors): SecondFactor[] {
-  return [
-    ...(totp ? (['totp'] as const) : []),
-    ...(email ? (['email'] as const) : []),
-    ...(phone ? (['phone'] as const) : []),
-  ];
+export function standingFactors(usable: UsableFactors): SecondFactor[] {
+  return secondFactors.filter((factor) => usable[factor] && factor !== 'recoverycode');
 }
 
 const ownChannel = 'This login and the only second factor of the account are the same channel. Log in by the password.';
@@ -67,7 +64,7 @@ export function createLoginCheck(
     ...failure: [ErrorType, FailureOptions?]
   ): never => {
     const payload = { method: login.provider, email: account.email ?? '', ip: login.request.ip, reason };
-    unit.record('loginFailed', { resource: `users/${account.id}`, userId: account.id, payload });
+    unit.record('loginFailed', refusalRecord(account.id, payload));
     throw unit.refuse(...failure);
   };
   return async (unit, project, account, login) => {

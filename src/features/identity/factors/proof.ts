@@ -47,11 +47,8 @@ export interface Proof {
 }
 
 /** Verifies codes of authenticator apps and recovery codes as second factor. Both share one limit, which only failures use up. */
-export function createProof(
-  runtime: Pick<Runtime, 'clock' | 'sealing'>,
-  given: Pick<Deps, 'store' | 'totp' | 'limits'>,
-): Proof {
-  const deps: Deps = { ...runtime, ...given, pepper: runtime.sealing.derive('recovery-codes') };
+export function createProof(given: Omit<Deps, 'pepper'>): Proof {
+  const deps: Deps = { ...given, pepper: given.sealing.derive('recovery-codes') };
   return {
     ...bind(deps, { authenticator, codesLeft, codesCreatedAt, digestOf, seal, open }),
     ofEnrolment: (unit, project, row, typed) =>

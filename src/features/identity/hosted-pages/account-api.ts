@@ -3,75 +3,47 @@ import { declare, page } from '#src/contract/declaration.js';
 import { visibleText } from '#src/contract/shapes.js';
 import { otpText } from '#src/contract/typed-secret.js';
 import { field, pageQuery, post } from './declarations.js';
+import type { PageName } from './places.js';
 
-// Unlike the other pages, these show the account of the session in the browser.
-const view = {
-  tag: 'pages',
-  method: 'GET',
-  access: { auth: ['guest', 'user'], jwt: false },
-  limits: { calls: 'data' },
-  input: { query: pageQuery },
-  reply: { status: 200, shape: page, orRedirect: true, errors: [] },
-} as const;
+/** Declares a page. Unlike the other pages, these show the account of the session in the browser. */
+const view = (name: PageName, id: string, summary: string) =>
+  ({
+    tag: 'pages',
+    method: 'GET',
+    id,
+    path: `/auth/${name}`,
+    summary,
+    access: { auth: ['guest', 'user'], jwt: false },
+    limits: { calls: 'data' },
+    input: { query: pageQuery },
+    reply: { status: 200, shape: page, orRedirect: true, errors: [] },
+  }) as const;
 const form = {
   ...post,
   access: { ...post.access, auth: ['user'] },
   limits: { ...post.limits, calls: 'data' },
-  reply: { ...post.reply, errors: [] },
 } as const;
 const shown = { ...form, reply: { ...form.reply, orPage: true } } as const;
 
 /** The pages on which users manage their own account, and their forms. Visitors without a session are led to the sign-in page. */
 export const accountPagesApi = declare({
-  accountPage: {
-    ...view,
-    id: 'pages.account',
-    path: '/auth/account',
-    summary: 'The page that shows the account of the user.',
-  },
-  namePage: { ...view, id: 'pages.accountName', path: '/auth/account-name', summary: 'The page to change the name.' },
-  emailPage: {
-    ...view,
-    id: 'pages.accountEmail',
-    path: '/auth/account-email',
-    summary: 'The page to change the email address.',
-  },
-  phonePage: {
-    ...view,
-    id: 'pages.accountPhone',
-    path: '/auth/account-phone',
-    summary: 'The page to change the phone number.',
-  },
-  phoneCodePage: {
-    ...view,
-    id: 'pages.accountPhoneCode',
-    path: '/auth/account-phone-code',
-    summary: 'The page that takes the code that confirms the phone number.',
-  },
-  passwordPage: {
-    ...view,
-    id: 'pages.accountPassword',
-    path: '/auth/account-password',
-    summary: 'The page to change the password.',
-  },
-  authenticatorPage: {
-    ...view,
-    id: 'pages.accountAuthenticator',
-    path: '/auth/account-authenticator',
-    summary: 'The page to add or remove an authenticator app.',
-  },
-  codesPage: {
-    ...view,
-    id: 'pages.accountCodes',
-    path: '/auth/account-codes',
-    summary: 'The page to create recovery codes.',
-  },
-  deletePage: {
-    ...view,
-    id: 'pages.accountDelete',
-    path: '/auth/account-delete',
-    summary: 'The page to delete the account.',
-  },
+  accountPage: view('account', 'pages.account', 'The page that shows the account of the user.'),
+  namePage: view('account-name', 'pages.accountName', 'The page to change the name.'),
+  emailPage: view('account-email', 'pages.accountEmail', 'The page to change the email address.'),
+  phonePage: view('account-phone', 'pages.accountPhone', 'The page to change the phone number.'),
+  phoneCodePage: view(
+    'account-phone-code',
+    'pages.accountPhoneCode',
+    'The page that takes the code that confirms the phone number.',
+  ),
+  passwordPage: view('account-password', 'pages.accountPassword', 'The page to change the password.'),
+  authenticatorPage: view(
+    'account-authenticator',
+    'pages.accountAuthenticator',
+    'The page to add or remove an authenticator app.',
+  ),
+  codesPage: view('account-codes', 'pages.accountCodes', 'The page to create recovery codes.'),
+  deletePage: view('account-delete', 'pages.accountDelete', 'The page to delete the account.'),
 
   rename: {
     ...form,

@@ -34,11 +34,8 @@ const shownTime = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } a
 const shownIf = (isOn: boolean) => (isOn ? 'yes' : '');
 
 /** Creates the function that reads the account for a page. It returns undefined for other pages and for visitors without a session. */
-export function createAccountViews(
-  runtime: Pick<Runtime, 'db' | 'pages' | 'config'>,
-  given: Pick<Deps, 'byId' | 'providers'>,
-): FormDeps['accountOf'] {
-  return bind({ ...runtime, ...given }, { accountOf }).accountOf;
+export function createAccountViews(deps: Deps): FormDeps['accountOf'] {
+  return bind(deps, { accountOf }).accountOf;
 }
 
 async function accountOf(

@@ -6,7 +6,7 @@ import { WithSession } from '#src/contract/with-session.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { accountPagesApi } from './account-api.js';
 import type { Received } from './account-parts.js';
-import { type PageNotice, pageQuery } from './declarations.js';
+import { type PageQuery, pageQuery } from './declarations.js';
 import {
   addressOf,
   dialled,
@@ -71,7 +71,13 @@ async function open(deps: FormDeps, call: Visit, name: PageName) {
 }
 
 /** Answers a form with a page that shows new secrets to the caller. */
-async function answer(deps: FormDeps, call: Submission, name: PageName, received: Received, notice: PageNotice = '') {
+async function answer(
+  deps: FormDeps,
+  call: Submission,
+  name: PageName,
+  received: Received,
+  notice: PageQuery['notice'] = '',
+) {
   const query = { ...pageQuery.parse({}), ...keptOf(call), notice };
   return deps.show(name, query, call.request.locale, { account: await deps.accountOf(call, name, received) });
 }

@@ -8,41 +8,29 @@ const imageSeconds = 86_400;
 
 /** The hosted login pages and their forms. A refused form is answered with its page, which shows the error. */
 export const hostedPagesApi = declare({
-  signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
-  signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
-  emailPage: { ...view, id: 'pages.email', path: '/auth/email', summary: 'The page that mails a code or a link.' },
-  phonePage: { ...view, id: 'pages.phone', path: '/auth/phone', summary: 'The page that sends a code by SMS.' },
-  codePage: { ...view, id: 'pages.code', path: '/auth/code', summary: 'The page that takes a code that was sent.' },
-  linkPage: { ...view, id: 'pages.link', path: '/auth/link', summary: 'The page that a mailed link leads to.' },
-  secondFactorPage: {
-    ...view,
-    id: 'pages.secondFactor',
-    path: '/auth/second-factor',
-    summary: 'The page that takes the second factor of a login.',
-  },
-  recoveryPage: { ...view, id: 'pages.recovery', path: '/auth/recovery', summary: 'The page for a lost password.' },
-  resetPage: { ...view, id: 'pages.reset', path: '/auth/reset', summary: 'The page that sets a new password.' },
-  verifyPage: { ...view, id: 'pages.verify', path: '/auth/verify', summary: 'The page that confirms an address.' },
-  removeAddressPage: {
-    ...view,
-    id: 'pages.removeAddress',
-    path: '/auth/remove-address',
-    summary: 'The page that removes an address from an account whose owner does not receive its mail.',
-  },
-  donePage: { ...view, id: 'pages.done', path: '/auth/done', summary: 'The page after a login without `success`.' },
-  invitationPage: {
-    ...view,
-    id: 'pages.invitation',
-    path: '/auth/invitation',
-    summary: 'The page that accepts an invitation to a team.',
-  },
-  failedPage: {
-    ...view,
-    id: 'pages.failed',
-    path: '/auth/failed',
-    summary: 'The page after a login by another site has failed, where the application has none.',
-  },
-  signOutPage: { ...view, id: 'pages.signOut', path: '/auth/sign-out', summary: 'The page to sign out with.' },
+  signInPage: view('sign-in', 'pages.signIn', 'The page to sign in with.'),
+  signUpPage: view('sign-up', 'pages.signUp', 'The page to create an account with.'),
+  emailPage: view('email', 'pages.email', 'The page that mails a code or a link.'),
+  phonePage: view('phone', 'pages.phone', 'The page that sends a code by SMS.'),
+  codePage: view('code', 'pages.code', 'The page that takes a code that was sent.'),
+  linkPage: view('link', 'pages.link', 'The page that a mailed link leads to.'),
+  secondFactorPage: view('second-factor', 'pages.secondFactor', 'The page that takes the second factor of a login.'),
+  recoveryPage: view('recovery', 'pages.recovery', 'The page for a lost password.'),
+  resetPage: view('reset', 'pages.reset', 'The page that sets a new password.'),
+  verifyPage: view('verify', 'pages.verify', 'The page that confirms an address.'),
+  removeAddressPage: view(
+    'remove-address',
+    'pages.removeAddress',
+    'The page that removes an address from an account whose owner does not receive its mail.',
+  ),
+  donePage: view('done', 'pages.done', 'The page after a login without `success`.'),
+  invitationPage: view('invitation', 'pages.invitation', 'The page that accepts an invitation to a team.'),
+  failedPage: view(
+    'failed',
+    'pages.failed',
+    'The page after a login by another site has failed, where the application has none.',
+  ),
+  signOutPage: view('sign-out', 'pages.signOut', 'The page to sign out with.'),
   magicUrlPage: {
     ...shown,
     id: 'pages.magicURL',
@@ -64,7 +52,7 @@ export const hostedPagesApi = declare({
       errors: ['project_not_found', 'project_logo_not_found'],
     },
   },
-  verifiedPage: { ...view, id: 'pages.verified', path: '/auth/verified', summary: 'The page after a confirmation.' },
+  verifiedPage: view('verified', 'pages.verified', 'The page after a confirmation.'),
 
   signIn: {
     ...loginForm,
@@ -73,7 +61,6 @@ export const hostedPagesApi = declare({
     summary: 'Logs in by the form of the page.',
     carriesOut: ['account.createEmailSession'],
     input: { ...loginForm.input, body: z.object({ email: field, password: field }) },
-    reply: { ...loginForm.reply, errors: [] },
   },
   signUp: {
     ...loginForm,
@@ -86,7 +73,6 @@ export const hostedPagesApi = declare({
       ...loginForm.input,
       body: z.object({ name: visibleText(1024).default(''), email: field, password: field }),
     },
-    reply: { ...loginForm.reply, errors: [] },
   },
   sendEmail: {
     ...post,
@@ -96,7 +82,6 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createMagicURLToken', 'account.createEmailToken'],
     limits: { ...post.limits, calls: 'send' },
     input: { ...post.input, body: z.object({ email: field, form: z.enum(['code', 'link']).default('code') }) },
-    reply: { ...post.reply, errors: [] },
   },
   sendSms: {
     ...post,
@@ -106,7 +91,6 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createPhoneToken'],
     limits: { ...post.limits, calls: 'send' },
     input: { ...post.input, body: z.object({ phone: field }) },
-    reply: { ...post.reply, errors: [] },
   },
   redeem: {
     ...loginForm,
@@ -115,7 +99,6 @@ export const hostedPagesApi = declare({
     summary: 'Logs in by a code or link that was sent.',
     carriesOut: ['account.createSession'],
     input: { ...loginForm.input, body: z.object({ userId: field, secret: field }) },
-    reply: { ...loginForm.reply, errors: [] },
   },
   proveSecondFactor: {
     ...post,
@@ -133,7 +116,7 @@ export const hostedPagesApi = declare({
         form: z.enum(['code', 'recovery']).default('code'),
       }),
     },
-    reply: { ...post.reply, session: 'renews', errors: [] },
+    reply: { ...post.reply, session: 'renews' },
   },
   sendChallenge: {
     ...post,
@@ -144,7 +127,6 @@ export const hostedPagesApi = declare({
     access: { ...post.access, auth: ['user'], pending: true },
     limits: { ...post.limits, calls: 'send' },
     input: { ...post.input, body: z.object({ factor: z.enum(['email', 'phone']) }) },
-    reply: { ...post.reply, errors: [] },
   },
   acceptInvitation: {
     ...loginForm,
@@ -153,7 +135,6 @@ export const hostedPagesApi = declare({
     summary: 'Accepts an invitation to a team by the secret of the link, and logs in where nobody is logged in.',
     carriesOut: ['teams.updateMembershipStatus'],
     input: { ...loginForm.input, body: z.object({ teamId: field, membershipId: field, userId: field, secret: field }) },
-    reply: { ...loginForm.reply, errors: [] },
   },
   signOut: {
     ...post,
@@ -164,7 +145,7 @@ export const hostedPagesApi = declare({
     access: { ...post.access, pending: true },
     limits: { ...post.limits, calls: 'data' },
     input: { ...post.input, body: z.object({}) },
-    reply: { ...post.reply, session: 'closes', errors: [] },
+    reply: { ...post.reply, session: 'closes' },
   },
   recover: {
     ...post,
@@ -174,7 +155,6 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.createRecovery'],
     limits: { ...post.limits, calls: 'send' },
     input: { ...post.input, body: z.object({ email: field }) },
-    reply: { ...post.reply, errors: [] },
   },
   reset: {
     ...post,
@@ -184,7 +164,6 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.updateRecovery'],
     limits: { ...post.limits, calls: 'login' },
     input: { ...post.input, body: z.object({ userId: field, secret: field, password: field }) },
-    reply: { ...post.reply, errors: [] },
   },
   verify: {
     ...post,
@@ -194,7 +173,6 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.updateEmailVerification'],
     limits: { ...post.limits, calls: 'login' },
     input: { ...post.input, body: z.object({ userId: field, secret: field }) },
-    reply: { ...post.reply, errors: [] },
   },
   removeAddress: {
     ...post,
@@ -204,6 +182,5 @@ export const hostedPagesApi = declare({
     carriesOut: ['account.deleteEmailVerification'],
     limits: { ...post.limits, calls: 'login' },
     input: { ...post.input, body: z.object({ userId: field, secret: field }) },
-    reply: { ...post.reply, errors: [] },
   },
 });

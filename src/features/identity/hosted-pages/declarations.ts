@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { page, redirect } from '#src/contract/declaration.js';
 import { bodySizes } from '#src/contract/limits.js';
+import type { PageName } from './places.js';
 
 const url = z.string().max(2048);
 /** Query parameters that every page passes on. */
@@ -26,9 +27,6 @@ const notices = [
   'authenticatorAdded',
   '',
 ] as const;
-/** The name of a text that reports a success; empty for none. */
-export type PageNotice = (typeof notices)[number];
-
 /** Query parameters of the pages. */
 export const pageQuery = z.object({
   ...place,
@@ -42,6 +40,8 @@ export const pageQuery = z.object({
   teamId: z.string().max(36).default(''),
   membershipId: z.string().max(36).default(''),
 });
+/** Query parameters of a page. */
+export type PageQuery = z.output<typeof pageQuery>;
 
 /** The declaration of a page that ignores session cookies and is the same for all visitors. */
 export const shown = {
@@ -51,8 +51,15 @@ export const shown = {
   limits: { calls: 'none' },
   input: { query: pageQuery },
 } as const;
-/** The same with its reply. */
-export const view = { ...shown, reply: { status: 200, shape: page, errors: ['project_not_found'] } } as const;
+/** Declares such a page. */
+export const view = (name: PageName, id: string, summary: string) =>
+  ({
+    ...shown,
+    id,
+    path: `/auth/${name}`,
+    summary,
+    reply: { status: 200, shape: page, errors: ['project_not_found'] },
+  }) as const;
 /** A field of a form. */
 export const field = z.string().max(1024).default('');
 /** The declaration of a form. */
@@ -62,7 +69,7 @@ export const post = {
   access: { auth: ['guest', 'user'], jwt: false },
   limits: { bodyBytes: bodySizes.account },
   input: { query: z.object({ ...place, failure: url.default('') }), form: true },
-  reply: { status: 302, shape: redirect },
+  reply: { status: 302, shape: redirect, errors: [] },
 } as const;
 /** The declaration of a form that logs in. */
 export const loginForm = {

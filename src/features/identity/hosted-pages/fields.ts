@@ -42,40 +42,19 @@ interface FieldKind {
 /** The longest secret, which may be pasted with spaces. */
 const secretLength = '256';
 const code = { type: 'text', inputmode: 'numeric', autocomplete: 'one-time-code', maxlength: secretLength } as const;
+/** An input with the keyboard of its type. */
+const plain = (type: 'text' | 'email' | 'tel', autocomplete: string, maxlength: string) =>
+  ({ type, inputmode: type, autocomplete, maxlength }) as const;
+const ownName = plain('text', 'name', '128');
 const kinds = {
-  nameField: {
-    id: 'name',
-    name: 'name',
-    label: 'name',
-    input: { type: 'text', inputmode: 'text', autocomplete: 'name', maxlength: '128', required: '' },
-  },
-  ownNameField: {
-    id: 'name',
-    name: 'name',
-    label: 'nameLabel',
-    input: { type: 'text', inputmode: 'text', autocomplete: 'name', maxlength: '128' },
-  },
-  emailField: {
-    id: 'email',
-    name: 'email',
-    label: 'email',
-    input: { type: 'email', inputmode: 'email', autocomplete: 'username webauthn', maxlength: '320' },
-  },
-  phoneField: {
-    id: 'phone',
-    name: 'phone',
-    label: 'phone',
-    input: { type: 'tel', inputmode: 'tel', autocomplete: 'tel', maxlength: '40' },
-  },
+  nameField: { id: 'name', name: 'name', label: 'name', input: { ...ownName, required: '' } },
+  ownNameField: { id: 'name', name: 'name', label: 'nameLabel', input: ownName },
+  emailField: { id: 'email', name: 'email', label: 'email', input: plain('email', 'username webauthn', '320') },
+  phoneField: { id: 'phone', name: 'phone', label: 'phone', input: plain('tel', 'tel', '40') },
   codeField: { id: 'code', name: 'secret', label: 'code', input: code },
   otpField: { id: 'otp', name: 'otp', label: 'otp', input: code },
   sentCodeField: { id: 'otp', name: 'otp', label: 'code', input: code },
-  recoveryField: {
-    id: 'recovery',
-    name: 'otp',
-    label: 'recoveryCode',
-    input: { type: 'text', inputmode: 'text', autocomplete: 'off', maxlength: secretLength },
-  },
+  recoveryField: { id: 'recovery', name: 'otp', label: 'recoveryCode', input: plain('text', 'off', secretLength) },
   currentField: { id: 'current', name: 'current', label: 'currentPassword', autocomplete: 'current-password' },
   passwordField: { id: 'password', name: 'password', label: 'password', autocomplete: 'current-password' },
   newPasswordField: { id: 'password', name: 'password', label: 'newPassword', autocomplete: 'new-password' },

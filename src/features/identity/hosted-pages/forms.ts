@@ -10,7 +10,7 @@ import type { hostedPagesApi } from './api.js';
 import { pageQuery } from './declarations.js';
 import { isAccountPage, type PageName, pageAt } from './places.js';
 import type { KeptInput } from './problem.js';
-import type { ShowPage } from './service.js';
+import type { ShowPage } from './view.js';
 
 /** Services for the forms. */
 export interface FormDeps extends Pick<Runtime, 'config'> {

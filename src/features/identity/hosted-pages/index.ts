@@ -25,7 +25,7 @@ import {
   to,
 } from './forms.js';
 import type { PageName } from './places.js';
-import { createViews } from './service.js';
+import { createPageView } from './view.js';
 
 export { hostedErrorAddress } from './places.js';
 
@@ -42,8 +42,8 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' 
   const { projects } = services;
   const logos = createLogos(runtime);
   const byId = new Map(services.operations.map((operation) => [operation.declaration.id, operation]));
-  const show = createViews(runtime, { ...services, logos });
-  const accountOf = createAccountViews(runtime, { ...services, byId });
+  const show = createPageView({ ...runtime, ...services, logos });
+  const accountOf = createAccountViews({ ...runtime, ...services, byId });
   const deps: FormDeps = { projects, config, byId, show, accountOf };
   const page =
     (name: PageName) =>

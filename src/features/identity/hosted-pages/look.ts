@@ -1,9 +1,7 @@
 import type { Project } from '#src/contract/project.js';
 import { backdropsOf, paletteOf } from '#src/platform/templates/palette.js';
-import type { PageName } from './places.js';
+import { isEntrance, type PageName } from './places.js';
 
-/** Pages that users see first; they show the intro of the project. */
-const entrances: readonly PageName[] = ['sign-in', 'sign-up'];
 const radii = { none: '0', small: '0.25rem', medium: '0.5rem', large: '0.875rem' } as const;
 const fonts = {
   system: 'system-ui, sans-serif',
@@ -38,7 +36,7 @@ export function lookOf(
   return {
     project: settings['pages.name'] ?? project.name,
     logo: logo === undefined ? '' : `logo?${new URLSearchParams({ project: project.id, v: logo })}`,
-    intro: entrances.includes(name) ? (intros[language] ?? settings['pages.intro'] ?? '') : '',
+    intro: isEntrance(name) ? (intros[language] ?? settings['pages.intro'] ?? '') : '',
     terms: linkOf(settings['pages.terms']),
     privacy: linkOf(settings['pages.privacy']),
     radius: radii[settings['pages.radius']],

@@ -35,6 +35,11 @@ export const pageHeadings = {
 /** A hosted page. */
 export type PageName = keyof typeof pageHeadings;
 
+/** True for pages that users see first; they show the intro and the identity providers of the project. */
+export function isEntrance(name: PageName): boolean {
+  return name === 'sign-in' || name === 'sign-up';
+}
+
 /** True for pages that show the account of the user. */
 export function isAccountPage(name: PageName): boolean {
   return name === 'account' || name.startsWith('account-');

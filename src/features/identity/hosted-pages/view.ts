@@ -3,31 +3,18 @@ import { credentialHeaders } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
-import { bind } from '#src/platform/runtime/bind.js';
-import type { OfferedProvider } from '../providers/index.js';
+import type { Projects } from '../../installation/index.js';
+import type { OfferedProvider, Providers } from '../providers/index.js';
 import type { AccountShown } from './account-parts.js';
+import type { Logos } from './branding/logos.js';
 import { brandOf, markOf } from './brands.js';
+import type { PageQuery } from './declarations.js';
 import { renderFields } from './fields.js';
 import { lookOf } from './look.js';
-import { type PageName, pageHeadings } from './places.js';
+import { isEntrance, type PageName, pageHeadings } from './places.js';
 import { problemOfForm, problemOfType, type Refusal } from './problem.js';
 import type { PageTexts } from './texts/en.js';
 import { textsFor } from './texts/texts.js';
-
-/** Query parameters of a page. */
-export interface PageQuery {
-  readonly project: string;
-  readonly success: string;
-  readonly error: string;
-  readonly notice: string;
-  readonly by: 'email' | 'phone';
-  readonly userId: string;
-  readonly secret: string;
-  readonly challengeId: string;
-  readonly factors: string;
-  readonly teamId: string;
-  readonly membershipId: string;
-}
 
 /** Input to render a page. */
 interface Shown {
@@ -58,11 +45,30 @@ const neededBy: Readonly<
   invitation: ['userId', 'secret', 'teamId', 'membershipId'],
 };
 
-type Deps = Pick<Runtime, 'pages' | 'config'>;
+interface Deps extends Pick<Runtime, 'db' | 'pages' | 'config'> {
+  readonly projects: Projects;
+  readonly providers: Providers;
+  readonly logos: Logos;
+}
 
-/** Renders hosted pages. They contain nothing from their URL except what their forms send on. */
-export function createPageView({ pages, config }: Deps): (shown: Shown) => Promise<HtmlPage> {
-  return bind({ pages, config }, { render }).render;
+/** Shows a page, or the form on it again after a refusal. Throws Failure for an unknown project and for a `success` on no platform. */
+export type ShowPage = (
+  name: PageName,
+  query: PageQuery,
+  locale: string | null,
+  further?: Partial<Pick<Shown, 'refusal' | 'account'>>,
+) => Promise<HtmlPage>;
+
+/** Creates the function that shows the pages. They contain nothing from their URL except what their forms send on. */
+export function createPageView(deps: Deps): ShowPage {
+  const { db, projects, providers, logos } = deps;
+  return async (name, query, locale, { refusal, account } = {}) => {
+    const project = await projects.current(query.project);
+    const success = query.success === '' ? undefined : projects.requireOwnUrl(project, query.success, 'success');
+    const offered = isEntrance(name) ? await providers.offered(db, project) : [];
+    const logo = await logos.versionOf(db, project);
+    return render(deps, { name, project, query, locale, success, providers: offered, logo, refusal, account });
+  };
 }
 
 async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
@@ -87,7 +93,7 @@ async function render(deps: Deps, shown: Shown): Promise<HtmlPage> {
     projectHeader: credentialHeaders([]).project[0] ?? '',
     heading: texts[pageHeadings[name]],
     error: problem?.field === undefined ? (problem?.text ?? '') : '',
-    notice: refusal !== undefined || query.notice === '' ? '' : texts[query.notice as keyof PageTexts],
+    notice: refusal !== undefined || query.notice === '' ? '' : texts[query.notice],
     by: query.by,
     userId: query.userId,
     secret: query.secret,

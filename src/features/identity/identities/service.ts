@@ -10,6 +10,7 @@ import { type ListRequest, type Lists, readList } from '#src/platform/list-query
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Courier } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
+import { accountRecord } from '../users/index.js';
 import { createIdentityStore, type IdentityRow, identities, identityFields, sealedTokens } from './store.js';
 
 /** A user's account at an identity provider. */
@@ -68,12 +69,9 @@ const aadOf = (id: string) => ({ column: sealedTokens, row: id });
 const decoded = (row: Parameters<typeof identities.decode>[0] | undefined) => row && identities.decode(row);
 
 /** Creates the identities service. */
-export function createIdentities(
-  { db, sql, random, sealing }: Pick<Runtime, 'db' | 'sql' | 'random' | 'sealing'>,
-  services: Pick<Deps, 'lists' | 'courier' | 'providers'>,
-): Identities {
-  const store = createIdentityStore(sql);
-  const deps: Deps = { ...services, db, random, sealing, store };
+export function createIdentities(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql'>): Identities {
+  const store = createIdentityStore(given.sql);
+  const deps: Deps = { ...given, store };
   return {
     ...bind(deps, { list, link, renew, unlink, tokensOf, tokensOfSessions, replaceTokens }),
     find: async (reader, project, provider, providerUid) =>
@@ -121,7 +119,7 @@ function tokenColumns({ sealing }: Deps, project: Project, id: string, tokens: P
 }
 
 function recorded({ userId, provider, providerUid }: Identity) {
-  return { resource: `users/${userId}`, userId, payload: { userId, provider, providerUid } };
+  return accountRecord(userId, { provider, providerUid });
 }
 
 async function renew(deps: Deps, unit: Unit, project: Project, identity: Identity, proof: IdentityProof) {

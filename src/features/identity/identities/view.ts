@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { ProviderTokens } from '#src/contract/session.js';
-import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import { toWireInstant, toWireRecord, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { Identity } from './service.js';
 
 /** A user's account at an identity provider, on the wire. */
 const identityShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
+    ...wireRecord,
     userId: z.string(),
     provider: z.string(),
     providerUid: z.string(),
@@ -27,9 +25,7 @@ export const identityListShape = z
 /** Renders an identity with its OAuth tokens for the wire. */
 export function toIdentity(identity: Identity, tokens: ProviderTokens): z.input<typeof identityShape> {
   return {
-    $id: identity.id,
-    $createdAt: toWireInstant(identity.createdAt),
-    $updatedAt: toWireInstant(identity.updatedAt),
+    ...toWireRecord(identity),
     userId: identity.userId,
     provider: identity.provider,
     providerUid: identity.providerUid,

@@ -1,3 +1,4 @@
+import type { Operation } from '#src/contract/operation.js';
 import type { LoginSwitch } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -5,15 +6,14 @@ import type { ProviderKind } from '../providers/index.js';
 import { anonymous } from './anonymous/index.js';
 import { emailCode } from './email-code/index.js';
 import { magicUrl } from './magic-url/index.js';
-import type { LoginMethod } from './method/method.js';
+import type { LoginDeps, LoginMethod } from './method/method.js';
 import { oauth2 } from './oauth2/index.js';
 import { passkey } from './passkey/index.js';
 import { password } from './password/index.js';
 import { phoneCode } from './phone-code/index.js';
+import { createRedemption } from './redemption.js';
 import { saml } from './saml/index.js';
 import { serverToken } from './server-token/index.js';
-
-export { createLogins } from './operations.js';
 
 export { sealedSamlKeys } from './saml/own-keys/index.js';
 export { serverTokenPurpose } from './server-token/index.js';
@@ -30,6 +30,12 @@ export const loginMethods: readonly LoginMethod[] = [
   passkey,
   serverToken,
 ];
+
+/** Builds the operations of all login methods. */
+export function createLogins(runtime: Runtime, deps: LoginDeps): { readonly operations: readonly Operation[] } {
+  const toolkit = { ...deps, redeem: createRedemption(runtime, deps, loginMethods) };
+  return { operations: loginMethods.flatMap((method) => method.operations(runtime, toolkit)) };
+}
 
 /** The kinds of identity providers that login methods support. */
 export function providerKindsOf(runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>): readonly ProviderKind[] {

@@ -5,11 +5,11 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { externalFactors } from '../external-logins/index.js';
 import { toNewSession } from '../sessions/index.js';
+import { refusalRecord } from '../users/index.js';
 import type { LoginDeps, LoginMethod, LoginToolkit, RedeemCall } from './method/method.js';
-import { createUserResolver, type UserResolver } from './resolve-user.js';
+import { holdUser, resolveUser } from './resolve-user.js';
 
 interface Deps extends LoginDeps, Pick<Runtime, 'db'> {
-  readonly resolver: UserResolver;
   readonly byPurpose: ReadonlyMap<string, LoginMethod>;
   readonly everyPurpose: readonly string[];
 }
@@ -22,7 +22,7 @@ export function createRedemption(
 ): LoginToolkit['redeem'] {
   const byPurpose = new Map(methods.flatMap((method) => (method.secret ? [[method.secret.purpose, method]] : [])));
   const everyPurpose = [...byPurpose.keys()];
-  const deps: Deps = { ...services, db, resolver: createUserResolver(services), byPurpose, everyPurpose };
+  const deps: Deps = { ...services, db, byPurpose, everyPurpose };
   return (call, provider, purposes) => redeem(deps, call, provider, purposes);
 }
 
@@ -35,21 +35,20 @@ async function redeem(deps: Deps, call: RedeemCall, provider: string, purposes =
   });
   if (offered.length === 0) throw new Failure('user_auth_method_unsupported');
   const opened = await deps.db.work(auditContextOf(call), (unit) => open(deps, unit, call, provider, offered));
-  return toNewSession(opened.session, opened.secret, opened.tokens);
+  return toNewSession(opened, opened.tokens);
 }
 
 async function open(deps: Deps, unit: Unit, call: RedeemCall, presentedAs: string, purposes: readonly string[]) {
-  const { users, sessions, limits, secrets, identities, providers, resolver, byPurpose } = deps;
+  const { users, sessions, limits, secrets, identities, providers, byPurpose } = deps;
   const { project, actor, request, body } = call;
   const refuse = (type: ErrorType, reason: string, method: string, account?: UserRecord, email = ''): never => {
     const payload = { method, email, ip: request.ip, reason };
-    const resource = account === undefined ? 'users' : `users/${account.id}`;
-    unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+    unit.record('loginFailed', refusalRecord(account?.id, payload));
     throw unit.refuse(type);
   };
   const presented = { purposes, userId: body.userId, secret: body.secret };
   const peeked = await secrets.peek(unit, project, presented);
-  if (peeked !== undefined) await resolver.hold(unit, project, peeked, byPurpose.get(peeked.purpose)?.secret?.contact);
+  if (peeked !== undefined) await holdUser(deps, unit, project, peeked, byPurpose.get(peeked.purpose)?.secret?.contact);
   const redeemed = await secrets.redeem(unit, project, presented);
   const method = redeemed && byPurpose.get(redeemed.purpose);
   if (redeemed === undefined || method === undefined) {
@@ -60,7 +59,7 @@ async function open(deps: Deps, unit: Unit, call: RedeemCall, presentedAs: strin
   const contact = method.secret?.contact;
   const identity = method.secret?.ofIdentity ? await identities.findById(unit, project, redeemed.recipient) : undefined;
   const email = contact === 'email' ? redeemed.recipient : '';
-  const account = await resolver.find(unit, project, redeemed, contact, { actor, locale: request.locale });
+  const account = await resolveUser(deps, unit, project, redeemed, contact, { actor, locale: request.locale });
   if (account === 'id taken') throw refuse('user_already_exists', account, provider, undefined, email);
   if (account === 'address changed') throw refuse('user_invalid_token', account, provider, undefined, email);
   if (method.secret?.ofIdentity && identity?.userId !== account.id)

@@ -1,15 +1,14 @@
-import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { passkeyLimits } from '#src/contract/limits.js';
-import { auditContextOf, type Call, implement, type RequestFacts } from '#src/contract/operation.js';
+import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';
-import type { Sessions } from '../sessions/index.js';
+import { type CallByUser, type Sessions, workOnCaller } from '../sessions/index.js';
 import { isAnonymous } from '../users/index.js';
 import { passkeysApi } from './api.js';
 import { type CeremonyChallenges, createCeremonyChallenges } from './challenges.js';
@@ -44,7 +43,6 @@ interface Deps extends Pick<Runtime, 'db' | 'config'>, Pick<Services, 'sessions'
   readonly passkeys: Passkeys;
 }
 
-type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };
 type Finish = Call<(typeof passkeysApi)['finish']>;
 
 /** Passkeys: registering, listing, renaming and removing. Logging in with one is a login method. */
@@ -65,21 +63,23 @@ export function createPasskeysFeature(
     rename: async (call) => {
       const { project, params, body } = call;
       const named = (unit: Unit, { id }: UserRecord) => passkeys.rename(unit, project, id, params.passkeyId, body.name);
-      return toPasskey(await work(deps, call, named));
+      return toPasskey(await workOnCaller(deps, call, named));
     },
     delete: async (call) => {
       sessions.requireFresh(call.actor.session);
-      await work(deps, call, (unit, account) => passkeys.remove(unit, call.project, account, call.params.passkeyId));
+      await workOnCaller(deps, call, (unit, account) =>
+        passkeys.remove(unit, call.project, account, call.params.passkeyId),
+      );
     },
   });
   return { passkeys, operations, jobs: challenges.jobs };
 }
 
-async function start(deps: Deps, call: UserCall) {
+async function start(deps: Deps, call: CallByUser) {
   const { config, passkeys } = deps;
   const { project } = call;
-  const { challenge, account, registered } = await work(deps, call, async (unit, account) => {
-    await requireMayAdd(deps, unit, call, account);
+  const { challenge, account, registered } = await workOnCaller(deps, call, async (unit, account) => {
+    await requireMayAddLogin(deps, unit, call, account);
     await passkeys.requireRoom(unit, project, account.id);
     const registered = await passkeys.list(unit, project, account.id);
     const use = { purpose: 'registration', subject: account.id } as const;
@@ -88,20 +88,18 @@ async function start(deps: Deps, call: UserCall) {
   return { options: creationOptionsOf({ project, baseUrl: config.baseUrl, challenge, account, registered }) };
 }
 
-/** Runs a unit on the caller's account, locked. */
-function work<T>({ db, sessions }: Deps, call: UserCall, act: (unit: Unit, account: UserRecord) => Promise<T>) {
-  const { project, actor } = call;
-  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
-}
-
 /**
- * A passkey outlives the session, so adding one requires a recent login, like setting a first password. An anonymous account without
- * passkeys or identities is exempt: it cannot log in again.
+ * Requires a recent login to add another login, which outlives the session. An anonymous account without passkeys or identities is exempt:
+ * it cannot log in again.
  */
-async function requireMayAdd(deps: Deps, unit: Unit, { project, actor }: UserCall, account: UserRecord): Promise<void> {
-  const { passkeys, identities, sessions } = deps;
+export async function requireMayAddLogin(
+  { passkeys, identities, sessions }: Pick<Deps, 'passkeys' | 'identities' | 'sessions'>,
+  reader: Reader,
+  { project, actor }: CallByUser,
+  account: UserRecord,
+): Promise<void> {
   const isReachable =
-    (await passkeys.leadsTo(unit, project, account)) || (await identities.hasAny(unit, project, account.id));
+    (await passkeys.leadsTo(reader, project, account)) || (await identities.hasAny(reader, project, account.id));
   if (!isAnonymous(account) || isReachable) sessions.requireFresh(actor.session);
 }
 
@@ -145,8 +143,8 @@ async function finish(deps: Deps, call: Finish): Promise<PasskeyRow> {
       message: 'The registration of the passkey is not valid, or took longer than five minutes. Start it again.',
     });
   }
-  return work(deps, call, async (unit, account) => {
-    await requireMayAdd(deps, unit, call, account);
+  return workOnCaller(deps, call, async (unit, account) => {
+    await requireMayAddLogin(deps, unit, call, account);
     return passkeys.add(unit, project, account, { ...credential, name: body.name });
   });
 }

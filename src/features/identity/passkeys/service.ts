@@ -5,6 +5,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Factors } from '../factors/index.js';
+import { accountRecord } from '../users/index.js';
 import { type PasskeyRow, type PasskeyStore, passkeys } from './store.js';
 import type { NewCredential } from './verify.js';
 
@@ -36,7 +37,6 @@ export function createPasskeyService(
   { random }: Pick<Runtime, 'random'>,
   { store, factors }: { readonly store: PasskeyStore; readonly factors: Factors },
 ): PasskeyService {
-  const recorded = (userId: string) => ({ resource: `users/${userId}`, userId, payload: { userId, factor } });
   const list: PasskeyService['list'] = async (reader, project, userId) =>
     (await reader.all(store.ofUser({ projectId: project.id, userId }))).map((row) => passkeys.decode(row));
   const get = async (unit: Unit, project: Project, userId: string, id: string): Promise<PasskeyRow> => {
@@ -73,7 +73,7 @@ export function createPasskeyService(
         updatedAt: unit.now,
       };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('user_passkey_already_exists');
-      unit.record('factorAdded', recorded(account.id));
+      unit.record('factorAdded', accountRecord(account.id, { factor }));
       factors.notify(unit, project, account, 'factor-added', factor);
       return row;
     },
@@ -86,7 +86,7 @@ export function createPasskeyService(
     remove: async (unit, project, account, id) => {
       await get(unit, project, account.id, id);
       await unit.run(store.remove(project.id, id));
-      unit.record('factorRemoved', recorded(account.id));
+      unit.record('factorRemoved', accountRecord(account.id, { factor }));
       factors.notify(unit, project, account, 'factor-removed', factor);
     },
   };

@@ -9,11 +9,17 @@ const bytes = (max: number) =>
     .max(Math.ceil((max * 4) / 3))
     .regex(/^[A-Za-z0-9_-]+$/, 'must be base64url without padding');
 
-const credential = {
-  id: bytes(passkeyLimits.credentialIdBytes),
-  rawId: bytes(passkeyLimits.credentialIdBytes),
-  type: z.literal('public-key'),
-} as const;
+/** A credential with the response of its authenticator. */
+const credentialWith = <T extends z.ZodObject>(response: T) =>
+  z
+    .object({
+      id: bytes(passkeyLimits.credentialIdBytes),
+      rawId: bytes(passkeyLimits.credentialIdBytes),
+      type: z.literal('public-key'),
+      response,
+    })
+    .refine(({ id, rawId }) => id === rawId, { path: ['rawId'], message: 'must be the same as id' })
+    .meta({ description: 'What the browser returns: PublicKeyCredential.toJSON()' });
 const clientDataJSON = bytes(passkeyLimits.responseBytes);
 /** Unknown values are kept too (WebAuthn L3 §5.8.4). */
 const transport = z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be the name of a transport');
@@ -25,31 +31,23 @@ const descriptor = z.object({
 const userVerification = z.enum(['required', 'preferred']);
 
 /** Result of `PublicKeyCredential.toJSON()` after a registration (WebAuthn L3 §5.1.8). */
-export const registrationResponse = z
-  .object({
-    ...credential,
-    response: z.object({
-      clientDataJSON,
-      attestationObject: bytes(passkeyLimits.responseBytes),
-      transports: z.array(transport).max(passkeyLimits.transports).default([]),
-    }),
-  })
-  .refine(({ id, rawId }) => id === rawId, { path: ['rawId'], message: 'must be the same as id' })
-  .meta({ description: 'What the browser returns: PublicKeyCredential.toJSON()' });
+export const registrationResponse = credentialWith(
+  z.object({
+    clientDataJSON,
+    attestationObject: bytes(passkeyLimits.responseBytes),
+    transports: z.array(transport).max(passkeyLimits.transports).default([]),
+  }),
+);
 
 /** Result of `PublicKeyCredential.toJSON()` after a login. */
-export const loginResponse = z
-  .object({
-    ...credential,
-    response: z.object({
-      clientDataJSON,
-      authenticatorData: bytes(passkeyLimits.responseBytes),
-      signature: bytes(passkeyLimits.responseBytes),
-      userHandle: bytes(64).or(z.literal('')).nullish(),
-    }),
-  })
-  .refine(({ id, rawId }) => id === rawId, { path: ['rawId'], message: 'must be the same as id' })
-  .meta({ description: 'What the browser returns: PublicKeyCredential.toJSON()' });
+export const loginResponse = credentialWith(
+  z.object({
+    clientDataJSON,
+    authenticatorData: bytes(passkeyLimits.responseBytes),
+    signature: bytes(passkeyLimits.responseBytes),
+    userHandle: bytes(64).or(z.literal('')).nullish(),
+  }),
+);
 
 /** The authenticator's response to a registration. */
 export type RegistrationResponse = z.output<typeof registrationResponse>;

@@ -27,18 +27,10 @@ export interface NewCredential {
 }
 
 /** The result of a verified signature. */
-interface Assertion {
-  readonly counter: number;
-  readonly userVerified: boolean;
-}
+type Assertion = Pick<NewCredential, 'counter' | 'userVerified'>;
 
 /** Stored data of a credential that signs. */
-interface KnownCredential {
-  readonly credentialId: string;
-  readonly publicKey: string;
-  readonly counter: number;
-  readonly backupEligible: boolean;
-}
+type KnownCredential = Pick<NewCredential, 'credentialId' | 'publicKey' | 'counter' | 'backupEligible'>;
 
 /** Client data that the browser has signed (WebAuthn L3 §5.8.1). */
 const clientData = z.object({

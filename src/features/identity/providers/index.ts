@@ -1,5 +1,6 @@
 export {
   createProviders,
+  invalidProvider,
   type OfferedProvider,
   type Provider,
   type ProviderConfig,

@@ -20,10 +20,10 @@ export interface ProviderKind {
   readonly keys?: ReadonlySet<string>;
   /** Validates a configuration and returns the form to store. Throws Failure `general_argument_invalid`. */
   parse(key: string, config: unknown): ProviderConfig;
-  /** Throws Failure for a change after which the same ids could refer to other people at the provider. */
-  requireSamePeople(key: string, before: ProviderConfig, after: ProviderConfig): void;
+  /** Members that cannot change, because the same ids could then refer to other people at the provider, and their names for people. */
+  readonly identifiedBy: Readonly<Record<string, string>>;
   /** The configuration without secrets. */
-  show(key: string, config: ProviderConfig): Readonly<Record<string, unknown>>;
+  show(config: ProviderConfig): Readonly<Record<string, unknown>>;
   /**
    * Loads the document that the provider publishes into the configuration, before the unit of work. `before` is the current configuration.
    * Throws Failure `general_unavailable` if it cannot be reached, `general_argument_invalid` if it is invalid.
@@ -98,15 +98,12 @@ const nameShape = required(visibleText(128));
 const aadOf = (key: string) => ({ column: sealedProviders, row: key });
 
 /** Creates the providers service. `reserved` are names that sessions use for other login methods. */
-export function createProviders(
-  { sql, sealing }: Pick<Runtime, 'sql' | 'sealing'>,
-  given: Pick<Deps, 'kinds' | 'reserved'>,
-): Providers {
-  const deps: Deps = { ...given, sealing, store: createProviderStore(sql) };
+export function createProviders(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql'>): Providers {
+  const deps: Deps = { ...given, store: createProviderStore(given.sql) };
   return {
     ...bind(deps, { list, offered, get, getEnabled, add, update, remove, test }),
     // Empty if the configuration cannot be decrypted.
-    show: ({ kind, key, config }) => (isReadable(config) ? kindOf(deps, kind).show(key, config) : {}),
+    show: ({ kind, config }) => (isReadable(config) ? kindOf(deps, kind).show(config) : {}),
     prepare: async (kind, config, before) => (await kindOf(deps, kind).prepare?.(config, before)) ?? config,
     addresses: (kind, projectId, key) => kindOf(deps, kind).addresses(projectId, key),
   };
@@ -131,11 +128,13 @@ async function offered(deps: Deps, reader: Reader, project: Project): Promise<Of
 
 function kindOf({ kinds }: Deps, name: string): ProviderKind {
   const kind = kinds.find((one) => one.kind === name);
-  if (kind === undefined) throw invalid(`There is no kind ${name}. Known: ${kinds.map((one) => one.kind).join(', ')}.`);
+  if (kind === undefined)
+    throw invalidProvider(`There is no kind ${name}. Known: ${kinds.map((one) => one.kind).join(', ')}.`);
   return kind;
 }
 
-function invalid(message: string): Failure {
+/** Failure for an invalid provider. */
+export function invalidProvider(message: string): Failure {
   return new Failure('general_argument_invalid', { message });
 }
 
@@ -182,10 +181,10 @@ async function add(deps: Deps, unit: Unit, project: Project, input: NewProvider)
 function requireKey({ kinds, reserved }: Deps, key: string, kind: ProviderKind): void {
   requireFits('key', keyShape, key);
   if (kind.keys !== undefined && !kind.keys.has(key))
-    throw invalid(`There is no built-in provider ${key}. Known: ${[...kind.keys].join(', ')}.`);
+    throw invalidProvider(`There is no built-in provider ${key}. Known: ${[...kind.keys].join(', ')}.`);
   if (kind.keys === undefined && kinds.some(({ keys }) => keys?.has(key)))
-    throw invalid(`${key} is the key of a built-in provider. Choose another one.`);
-  if (reserved.has(key)) throw invalid(`${key} is the name of another way to log in. Choose another key.`);
+    throw invalidProvider(`${key} is the key of a built-in provider. Choose another one.`);
+  if (reserved.has(key)) throw invalidProvider(`${key} is the name of another way to log in. Choose another key.`);
 }
 
 function requireFits(param: string, shape: z.ZodString, value: string): void {
@@ -208,13 +207,19 @@ async function update(deps: Deps, unit: Unit, project: Project, key: string, inp
   const kind = kindOf(deps, before.kind);
   if (name !== undefined) requireFits('name', nameShape, name);
   const parsed = config === undefined ? undefined : kind.parse(key, withoutUnset({ ...before.config, ...config }));
-  if (parsed !== undefined) kind.requireSamePeople(key, before.config, parsed);
+  if (parsed !== undefined) requireSamePeople(kind, before.config, parsed);
   const change = { name: name ?? before.name, ...(enabled === undefined ? {} : { enabled }), updatedAt: unit.now };
   const sealed = parsed === undefined ? {} : { config: seal(deps, project, key, parsed) };
   await unit.run(deps.store.update(project.id, key, { ...change, ...sealed }));
   const after = { ...before, ...change, config: parsed ?? before.config };
   record(unit, 'providerUpdated', after);
   return after;
+}
+
+function requireSamePeople({ identifiedBy }: ProviderKind, before: ProviderConfig, after: ProviderConfig): void {
+  for (const [member, name] of Object.entries(identifiedBy))
+    if (before[member] !== after[member])
+      throw invalidProvider(`The ${name} cannot change, as it decides who the users are. Add another provider.`);
 }
 
 async function remove(deps: Deps, unit: Unit, project: Project, key: string): Promise<void> {

@@ -4,24 +4,22 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import { createDisclosure, toToken } from '../one-time-secrets/index.js';
 import { recoveryApi } from './api.js';
-import { createRecoveries, type RecoveryDeps } from './service.js';
+import { completeRecovery, type RecoveryDeps, refuseRecovery, requestRecovery } from './service.js';
 
-interface Deps extends RecoveryDeps {
+interface Deps extends RecoveryDeps, Pick<Runtime, 'db' | 'config'> {
   readonly projects: Projects;
 }
 
 /** Recovery of accounts with a lost password. */
-export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'>, deps: Deps) {
-  const { db } = runtime;
-  const { users, userChanges, secrets, limits, projects } = deps;
-  const recoveries = createRecoveries(runtime, deps);
-  const disclosure = createDisclosure(runtime);
+export function createRecovery(deps: Deps) {
+  const { db, users, userChanges, secrets, limits, projects } = deps;
+  const disclosure = createDisclosure(deps);
   const operations = implement(recoveryApi, {
     request: async (call) => {
       const { project, actor, body, request } = call;
       const page = projects.requireOwnUrl(project, body.url);
       const options = { email: body.email, page, locale: request.locale, actor };
-      const issued = await db.work(auditContextOf(call), (unit) => recoveries.request(unit, project, options));
+      const issued = await db.work(auditContextOf(call), (unit) => requestRecovery(deps, unit, project, options));
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },
     complete: async (call) => {
@@ -34,17 +32,14 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
       if (account === undefined)
         return db.work(auditContextOf(call), async (unit) => {
           const named = await users.find(unit, project.id, userId);
-          throw recoveries.refuse(unit, named?.id, request.ip);
+          throw refuseRecovery(unit, named?.id, request.ip);
         });
       if (!account.status) throw new Failure('user_blocked');
-      const passwordHash = await userChanges.preparePassword(project, account, {
-        email: account.email,
-        password,
-        address: request.ip,
-      });
+      const given = { email: account.email, password, address: request.ip };
+      const passwordHash = await userChanges.preparePassword(project, account, given);
       const redeemed = await db.work(auditContextOf(call), async (unit) => {
         const redemption = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
-        const completed = await recoveries.complete(unit, project, redemption);
+        const completed = await completeRecovery(deps, unit, project, redemption);
         // A user locked out by too many wrong guesses can log in with the new password.
         const address = actor.kind === 'key' ? {} : { address: request.ip };
         await limits.forgive(unit, 'login', { account: completed.recipient, ...address });

@@ -6,13 +6,13 @@ import type { Session } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
-import type { Courier, Limits } from '../../installation/index.js';
+import type { Installation } from '../../installation/index.js';
 import { channelOf, type Factors, type SecondFactor } from '../factors/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { OpenedSession, Sessions } from '../sessions/index.js';
-import { type ChallengeRow, challenges, createChallengeStore } from './store.js';
+import { accountRecord } from '../users/index.js';
+import { type ChallengeRow, type ChallengeStore, challenges } from './store.js';
 
 /** The user and session of a challenge. */
 interface Challenged {
@@ -22,20 +22,14 @@ interface Challenged {
   readonly request: RequestFacts;
 }
 
-interface Services {
+/** Features that challenges depend on. */
+export interface ChallengeDeps extends Pick<Runtime, 'random' | 'config'>, Pick<Installation, 'courier' | 'limits'> {
+  readonly store: ChallengeStore;
   readonly factors: Factors;
   readonly sessions: Sessions;
   readonly secrets: OneTimeSecrets;
-  readonly courier: Courier;
-  readonly limits: Limits;
   /** Returns the setting that switches off the login method of a session. */
   readonly loginSwitchOf: (session: Session) => LoginSwitch;
-}
-
-type ChallengeStore = ReturnType<typeof createChallengeStore>;
-
-interface Deps extends Services, Pick<Runtime, 'random' | 'config'> {
-  readonly store: ChallengeStore;
 }
 
 type SentFactor = 'email' | 'phone';
@@ -43,24 +37,16 @@ type SentFactor = 'email' | 'phone';
 const isSent = (factor: SecondFactor): factor is SentFactor => factor === 'email' || factor === 'phone';
 const purposes = { email: 'email-challenge', phone: 'phone-challenge' } as const;
 
-/** Challenges complete a pending login with its second factor, or re-authenticate the holder of a session. */
-interface Challenges {
-  /** Begins a challenge. Refuses with 429 over quota. */
-  begin(unit: Unit, challenged: Challenged, factor: SecondFactor): Promise<ChallengeRow>;
-  /** Answers a challenge. Refuses with `user_invalid_token` if anything is wrong, and with 429 over the limit. */
-  answer(unit: Unit, challenged: Challenged, challengeId: string, otp: string): Promise<OpenedSession>;
-}
-
-/** Creates the challenges service. */
-export function createSecondFactorChallenges(
-  { sql, random, config }: Pick<Runtime, 'sql' | 'random' | 'config'>,
-  services: Services,
-): Challenges {
-  const deps: Deps = { ...services, random, config, store: createChallengeStore(sql) };
-  return bind(deps, { begin, answer });
-}
-
-async function begin(deps: Deps, unit: Unit, challenged: Challenged, factor: SecondFactor): Promise<ChallengeRow> {
+/**
+ * Begins a challenge, which completes a pending login with its second factor, or re-authenticates the holder of a session. Refuses with
+ * 429 over quota.
+ */
+export async function beginChallenge(
+  deps: ChallengeDeps,
+  unit: Unit,
+  challenged: Challenged,
+  factor: SecondFactor,
+): Promise<ChallengeRow> {
   requireLoginOf(deps, challenged);
   await requireUsable(deps, unit, challenged, factor);
   const { project, account, session } = challenged;
@@ -73,11 +59,11 @@ async function begin(deps: Deps, unit: Unit, challenged: Challenged, factor: Sec
 }
 
 /** Throws Failure `user_auth_method_unsupported` for a pending login if the project has switched off its login method since. */
-function requireLoginOf({ loginSwitchOf }: Deps, { project, session }: Challenged): void {
+function requireLoginOf({ loginSwitchOf }: ChallengeDeps, { project, session }: Challenged): void {
   if (session.pending && !project.settings[loginSwitchOf(session)]) throw new Failure('user_auth_method_unsupported');
 }
 
-async function requireUsable({ factors }: Deps, unit: Unit, challenged: Challenged, factor: SecondFactor) {
+async function requireUsable({ factors }: ChallengeDeps, unit: Unit, challenged: Challenged, factor: SecondFactor) {
   const { project, account, session } = challenged;
   if (session.pending && factor === channelOf(session.factors))
     throw invalidParam('factor', `the login itself came by ${factor}; the second factor has to be another one.`);
@@ -86,7 +72,13 @@ async function requireUsable({ factors }: Deps, unit: Unit, challenged: Challeng
 }
 
 /** Sends a code for the challenge. Refuses with 429 over quota. */
-async function sendCode(deps: Deps, unit: Unit, challenged: Challenged, factor: SentFactor, challengeId: string) {
+async function sendCode(
+  deps: ChallengeDeps,
+  unit: Unit,
+  challenged: Challenged,
+  factor: SentFactor,
+  challengeId: string,
+) {
   const { limits, secrets, courier } = deps;
   const { project, account, request } = challenged;
   const recipient = recipientOf(deps, account, factor);
@@ -107,7 +99,7 @@ async function sendCode(deps: Deps, unit: Unit, challenged: Challenged, factor: 
 }
 
 /** The address or number to send a code to. Throws Failure if the user has no verified one. */
-function recipientOf({ config }: Deps, account: UserRecord, factor: SentFactor): string {
+function recipientOf({ config }: ChallengeDeps, account: UserRecord, factor: SentFactor): string {
   if (factor === 'email') {
     if (account.email === null) throw new Failure('user_email_not_found');
     if (!account.emailVerification) throw new Failure('user_email_not_verified');
@@ -119,7 +111,14 @@ function recipientOf({ config }: Deps, account: UserRecord, factor: SentFactor):
   return account.phone;
 }
 
-async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeId: string, otp: string) {
+/** Answers a challenge. Refuses with `user_invalid_token` if anything is wrong, and with 429 over the limit. */
+export async function answerChallenge(
+  deps: ChallengeDeps,
+  unit: Unit,
+  challenged: Challenged,
+  challengeId: string,
+  otp: string,
+): Promise<OpenedSession> {
   const { factors, sessions, store } = deps;
   requireLoginOf(deps, challenged);
   const { project, account, session, request } = challenged;
@@ -128,8 +127,7 @@ async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeI
   const challenge = challenges.decode(found) as ChallengeRow;
   const { factor } = challenge;
   if (!(await prove(deps, unit, challenged, challenge, otp))) {
-    const payload = { userId: account.id, factor, ip: request.ip };
-    unit.record('challengeFailed', { resource: `users/${account.id}`, userId: account.id, payload });
+    unit.record('challengeFailed', accountRecord(account.id, { factor, ip: request.ip }));
     throw unit.refuse('user_invalid_token');
   }
   await unit.run(store.remove(challengeId));
@@ -141,7 +139,13 @@ async function answer(deps: Deps, unit: Unit, challenged: Challenged, challengeI
 }
 
 /** True if the code answers the challenge. Refuses with 429 over the limit. */
-async function prove(deps: Deps, unit: Unit, challenged: Challenged, { id, factor }: ChallengeRow, otp: string) {
+async function prove(
+  deps: ChallengeDeps,
+  unit: Unit,
+  challenged: Challenged,
+  { id, factor }: ChallengeRow,
+  otp: string,
+) {
   const { factors, secrets } = deps;
   const { project, account } = challenged;
   if (!isSent(factor)) return (await factors.prove(unit, project, account, otp, [factor])) !== undefined;

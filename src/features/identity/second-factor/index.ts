@@ -1,51 +1,38 @@
-import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { auditContextOf, implement, type RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import { implement } from '#src/contract/operation.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits } from '../../installation/index.js';
-import { channelOf, type Factors } from '../factors/index.js';
-import type { OneTimeSecrets } from '../one-time-secrets/index.js';
-import { type Sessions, toNewSession } from '../sessions/index.js';
+import { channelOf } from '../factors/index.js';
+import { type CallByUser, toNewSession, workOnCaller } from '../sessions/index.js';
 import { toUser, type Users } from '../users/index.js';
 import { secondFactorApi } from './api.js';
-import { createSecondFactorChallenges } from './challenges.js';
+import { answerChallenge, beginChallenge, type ChallengeDeps } from './challenges.js';
 import { createSecondFactorService } from './service.js';
+import { createChallengeStore } from './store.js';
 import { toChallenge, toFactors, toMasks } from './view.js';
 
 export type { SecondFactorService } from './service.js';
 export { factorsShape, recoveryCodesShape, toFactors, toMasks } from './view.js';
 
-interface Deps {
+interface Deps extends ChallengeDeps, Pick<Runtime, 'db'> {
   readonly users: Users;
-  readonly factors: Factors;
-  readonly sessions: Sessions;
-  readonly secrets: OneTimeSecrets;
-  readonly courier: Courier;
-  readonly limits: Limits;
-  /** Returns the setting that switches off the login method of a session. */
-  readonly loginSwitchOf: Parameters<typeof createSecondFactorChallenges>[1]['loginSwitchOf'];
 }
 
-type Shared = Pick<Runtime, 'db'> & Pick<Deps, 'factors' | 'sessions'>;
-type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };
 type Act<T> = (unit: Unit, account: UserRecord) => Promise<T>;
 
 /** Second factors of the signed-in user: enrolment, challenges and recovery codes. */
-export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config'>, deps: Deps) {
-  const shared: Shared = { ...runtime, ...deps };
-  const { db, factors, sessions } = shared;
+export function createSecondFactor(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql'>) {
+  const deps: Deps = { ...given, store: createChallengeStore(given.sql) };
+  const { db, factors, sessions } = deps;
   const service = createSecondFactorService(deps);
-  const challenges = createSecondFactorChallenges(runtime, deps);
-  const beginTotp = (call: UserCall) =>
-    workToAdd(shared, call, (unit, account) => factors.beginTotp(unit, call.project, account));
+  const beginTotp = (call: CallByUser) =>
+    workToAdd(deps, call, (unit, account) => factors.beginTotp(unit, call.project, account));
   const operations = implement(secondFactorApi, {
     update: async (call) => {
       if (!call.body.mfa) sessions.requireFresh(call.actor.session);
       const { project, body } = call;
-      return toUser(await work(shared, call, (unit, account) => service.turn(unit, project, account, body.mfa)));
+      return toUser(await workOnCaller(deps, call, (unit, account) => service.turn(unit, project, account, body.mfa)));
     },
     factors: async ({ project, actor }) => {
       const usable = await factors.usable(db, project, actor.account);
@@ -56,30 +43,28 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
     createAuthenticator: beginTotp,
     confirmTotp: (call) =>
       replyOf(
-        workToAdd(shared, call, (unit, account) =>
+        workToAdd(deps, call, (unit, account) =>
           service.confirmTotpAndTurnOn(unit, call.project, account, call.actor.session, call.body.otp),
         ),
       ),
     updateAuthenticator: (call) =>
-      workToAdd(shared, call, async (unit, account) => {
+      workToAdd(deps, call, async (unit, account) => {
         await service.confirmTotp(unit, call.project, account, call.actor.session, call.body.otp);
         return toUser(account);
       }),
     deleteAuthenticator: (call) =>
-      workFresh(shared, call, (unit, account) => service.removeTotp(unit, call.project, account)),
+      workFresh(deps, call, (unit, account) => service.removeTotp(unit, call.project, account)),
     createChallenge: (call) =>
-      work(shared, call, async (unit, account) =>
-        toChallenge(await challenges.begin(unit, challengedBy(call, account), call.body.factor)),
+      workOnCaller(deps, call, async (unit, account) =>
+        toChallenge(await beginChallenge(deps, unit, challengedBy(call, account), call.body.factor)),
       ),
-    updateChallenge: async (call) => {
-      const { challengeId, otp } = call.body;
-      const { session, secret } = await work(shared, call, (unit, account) =>
-        challenges.answer(unit, challengedBy(call, account), challengeId, otp),
-      );
-      return toNewSession(session, secret);
-    },
+    updateChallenge: (call) =>
+      workOnCaller(deps, call, async (unit, account) => {
+        const { challengeId, otp } = call.body;
+        return toNewSession(await answerChallenge(deps, unit, challengedBy(call, account), challengeId, otp));
+      }),
     createRecoveryCodes: (call) =>
-      replyOf(workToAdd(shared, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
+      replyOf(workToAdd(deps, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
     getRecoveryCodes: async ({ project, actor }) => {
       sessions.requireFresh(actor.session);
       const left = await factors.recoveryCodesLeft(db, project, actor.account);
@@ -87,35 +72,29 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
       return toMasks(left);
     },
     updateRecoveryCodes: (call) =>
-      replyOf(workFresh(shared, call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account))),
+      replyOf(workFresh(deps, call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account))),
   });
   return { service, operations };
 }
 
-/** Runs a unit on the caller's account, locked. */
-function work<T>({ db, sessions }: Shared, call: UserCall, act: Act<T>): Promise<T> {
-  const { project, actor } = call;
-  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
-}
-
-/** `work` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
-function workToAdd<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
-  return work(shared, call, async (unit, account) => {
-    if (await shared.factors.isOn(unit, call.project, account)) shared.sessions.requireFresh(call.actor.session);
+/** `workOnCaller` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
+function workToAdd<T>(deps: Deps, call: CallByUser, act: Act<T>): Promise<T> {
+  return workOnCaller(deps, call, async (unit, account) => {
+    if (await deps.factors.isOn(unit, call.project, account)) deps.sessions.requireFresh(call.actor.session);
     return act(unit, account);
   });
 }
 
-/** `work` that requires a recent login or challenge. */
-async function workFresh<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
-  shared.sessions.requireFresh(call.actor.session);
-  return work(shared, call, act);
+/** `workOnCaller` that requires a recent login or challenge. */
+async function workFresh<T>(deps: Deps, call: CallByUser, act: Act<T>): Promise<T> {
+  deps.sessions.requireFresh(call.actor.session);
+  return workOnCaller(deps, call, act);
 }
 
 async function replyOf(recoveryCodes: Promise<string[]>) {
   return { recoveryCodes: await recoveryCodes };
 }
 
-function challengedBy({ project, actor, request }: UserCall, account: UserRecord) {
+function challengedBy({ project, actor, request }: CallByUser, account: UserRecord) {
   return { project, account, session: actor.session, request };
 }

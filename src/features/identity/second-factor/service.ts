@@ -5,7 +5,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Factors } from '../factors/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { Users } from '../users/index.js';
+import { accountRecord, type Users } from '../users/index.js';
 
 interface Deps {
   readonly users: Users;
@@ -38,23 +38,15 @@ export interface SecondFactorService {
 
 /** Changes to a user's second factors. Each change ends the user's pending logins. */
 export function createSecondFactorService({ users, factors, sessions }: Deps): SecondFactorService {
-  const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {
+  const turn: SecondFactorService['turn'] = async (unit, project, account, mfa) => {
     if (account.mfa === mfa) return account;
     const changed = await users.update(unit, project.id, account, { mfa });
-    const userId = account.id;
-    unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', { resource: `users/${userId}`, userId, payload: { userId } });
+    unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', accountRecord(account.id));
     if (!mfa) factors.notify(unit, project, account, 'factor-removed', '');
-    await sessions.dropPending(unit, project, userId);
+    await sessions.dropPending(unit, project, account.id);
     return changed;
   };
-  /** Completes an enrolment with a code. Refuses a wrong code. */
-  const confirmTotp = async (
-    unit: Unit,
-    project: Project,
-    account: UserRecord,
-    session: Session,
-    otp: string,
-  ): Promise<void> => {
+  const confirmTotp: SecondFactorService['confirmTotp'] = async (unit, project, account, session, otp) => {
     await factors.confirmTotp(unit, project, account, otp);
     await sessions.noteFactor(unit, project, session, 'totp');
     await sessions.dropPending(unit, project, account.id);

@@ -31,3 +31,6 @@ export function createChallengeStore(sql: Sql) {
     remove: (id: string) => sql`delete from challenges where id = ${id}`,
   };
 }
+
+/** Queries over challenges. */
+export type ChallengeStore = ReturnType<typeof createChallengeStore>;

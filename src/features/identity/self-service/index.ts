@@ -1,8 +1,6 @@
-import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { logPage } from '#src/contract/limits.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
@@ -12,8 +10,8 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { type ActivityLog, toLog } from '../../events/index.js';
 import { type Limits, proofKey } from '../../installation/index.js';
 import { type Identities, toIdentity } from '../identities/index.js';
-import type { Passkeys } from '../passkeys/index.js';
-import type { Sessions } from '../sessions/index.js';
+import { type Passkeys, requireMayAddLogin } from '../passkeys/index.js';
+import { type CallByUser, type Sessions, workOnCaller } from '../sessions/index.js';
 import { isAnonymous, toUser, type UserChanges, type Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
 
@@ -29,15 +27,8 @@ interface Deps extends Pick<Runtime, 'db'> {
 
 type Api = typeof selfServiceApi;
 
-interface UserCall {
-  readonly project: Project;
-  readonly actor: User;
-  readonly request: { readonly id: string; readonly ip: string };
-}
-
 /** Creates the operations of users on their own account. */
-export function createSelfService({ db }: Pick<Runtime, 'db'>, given: Omit<Deps, 'db'>) {
-  const deps: Deps = { ...given, db };
+export function createSelfService(deps: Deps) {
   const { userChanges } = deps;
   const operations = implement(selfServiceApi, {
     ...bind(deps, { signUp, delete: remove, updateEmail, updatePassword, listLogs, listIdentities, deleteIdentity }),
@@ -70,24 +61,13 @@ async function signUp({ userChanges }: Deps, call: Call<Api['signUp']>) {
   return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, input));
 }
 
-/** Changes the caller's current account, which stays locked until the unit ends. */
-async function changed(
-  { db, sessions }: Deps,
-  call: UserCall,
-  change: (unit: Unit, account: UserRecord) => Promise<UserRecord>,
-) {
-  const { project, actor } = call;
-  return toUser(
-    await db.work(auditContextOf(call), async (unit) => change(unit, await sessions.holdCaller(unit, project, actor))),
-  );
+async function changed(deps: Deps, call: CallByUser, change: (unit: Unit, account: UserRecord) => Promise<UserRecord>) {
+  return toUser(await workOnCaller(deps, call, change));
 }
 
-async function remove({ db, sessions, userChanges }: Deps, call: Call<Api['delete']>): Promise<void> {
-  const { project, actor } = call;
-  sessions.requireFresh(actor.session);
-  await db.work(auditContextOf(call), async (unit) =>
-    userChanges.remove(unit, project, await sessions.holdCaller(unit, project, actor)),
-  );
+async function remove(deps: Deps, call: Call<Api['delete']>): Promise<void> {
+  deps.sessions.requireFresh(call.actor.session);
+  await workOnCaller(deps, call, (unit, account) => deps.userChanges.remove(unit, call.project, account));
 }
 
 async function updateEmail(deps: Deps, call: Call<Api['updateEmail']>) {
@@ -115,26 +95,18 @@ async function updateEmail(deps: Deps, call: Call<Api['updateEmail']>) {
  * Without a password, an account needs a recent login to get its first one or another address, unless it is an anonymous account that
  * becomes a real one.
  */
-async function requireMaySet(
-  { sessions, passkeys, identities }: Deps,
-  reader: Reader,
-  { project, actor }: UserCall,
-  account: UserRecord,
-): Promise<void> {
-  if (account.passwordHash !== null) return;
-  const isReachable =
-    (await passkeys.leadsTo(reader, project, account)) || (await identities.hasAny(reader, project, account.id));
-  if (!isAnonymous(account) || isReachable) sessions.requireFresh(actor.session);
+async function requireMaySet(deps: Deps, reader: Reader, call: CallByUser, account: UserRecord): Promise<void> {
+  if (account.passwordHash === null) await requireMayAddLogin(deps, reader, call, account);
 }
 
 /** Requires the current password, or a recent login if the account has none. */
-async function proveSelf(deps: Deps, call: UserCall, password: string): Promise<void> {
+async function proveSelf(deps: Deps, call: CallByUser, password: string): Promise<void> {
   if (call.actor.account.passwordHash === null) deps.sessions.requireFresh(call.actor.session);
   else await provePassword(deps, call, password);
 }
 
 /** Wrong guesses of the current password count as failed logins. */
-async function provePassword({ db, users, limits }: Deps, call: UserCall, password: string): Promise<void> {
+async function provePassword({ db, users, limits }: Deps, call: CallByUser, password: string): Promise<void> {
   const { project, actor, request } = call;
   const key = { account: proofKey(actor.id), address: request.ip };
   await limits.attempt(auditContextOf(call), 'login', key, async () => {
@@ -152,7 +124,7 @@ async function provePassword({ db, users, limits }: Deps, call: UserCall, passwo
  */
 function setContact<T>(
   deps: Deps,
-  call: UserCall,
+  call: CallByUser,
   given: { readonly email: string } | { readonly phone: string },
   set: (unit: Unit, account: UserRecord) => Promise<T>,
 ): Promise<T> {
@@ -171,7 +143,7 @@ function setContact<T>(
 }
 
 /** The caller's current account, locked. Throws if the password has changed since it was verified. */
-async function holdAsProved({ sessions }: Deps, unit: Unit, { project, actor }: UserCall): Promise<UserRecord> {
+async function holdAsProved({ sessions }: Deps, unit: Unit, { project, actor }: CallByUser): Promise<UserRecord> {
   const account = await sessions.holdCaller(unit, project, actor);
   if (account.passwordUpdate !== actor.account.passwordUpdate) throw new Failure('user_invalid_credentials');
   return account;
@@ -208,11 +180,11 @@ async function listIdentities({ identities }: Deps, { project, actor, query, req
   return { total, identities: found.map((one) => toIdentity(one, identities.tokensOf(project, one))) };
 }
 
-async function deleteIdentity({ db, sessions, identities }: Deps, call: Call<Api['deleteIdentity']>): Promise<void> {
+async function deleteIdentity(deps: Deps, call: Call<Api['deleteIdentity']>): Promise<void> {
+  const { sessions, identities } = deps;
   const { project, actor, params } = call;
   sessions.requireFresh(actor.session);
-  await db.work(auditContextOf(call), async (unit) => {
-    const account = await sessions.holdCaller(unit, project, actor);
+  await workOnCaller(deps, call, async (unit, account) => {
     const identity = await identities.findById(unit, project, params.identityId);
     if (identity?.userId !== account.id) throw new Failure('user_identity_not_found');
     await identities.unlink(unit, project, account, identity);

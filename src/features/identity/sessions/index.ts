@@ -14,7 +14,7 @@ import type { SessionDeps } from './sessions.js';
 import { toSession } from './view.js';
 
 export { noSession } from './service.js';
-export type { OpenedSession, Sessions } from './sessions.js';
+export { type CallByUser, type OpenedSession, type Sessions, workOnCaller } from './sessions.js';
 export { sessionListShape, sessionShape, toNewSession, toSession } from './view.js';
 
 /** A hook that runs before a session is extended, outside a unit of work. */
@@ -35,6 +35,10 @@ export function createSessionsFeature(
   const beforeExtension: BeforeExtension = (step) => {
     extensionSteps.push(step);
   };
+  const shown = async (project: Project, actor: User, session: Session) => {
+    const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
+    return toSession(session, ownId(actor), tokensOf(session));
+  };
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
       const found = await sessions.active(db, project, actor.id);
@@ -44,11 +48,8 @@ export function createSessionsFeature(
         sessions: found.map((session) => toSession(session, ownId(actor), tokensOf(session))),
       };
     },
-    get: async ({ project, actor, params }) => {
-      const session = await sessions.get(db, project, actor.id, named(actor, params.sessionId));
-      const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
-      return toSession(session, ownId(actor), tokensOf(session));
-    },
+    get: async ({ project, actor, params }) =>
+      shown(project, actor, await sessions.get(db, project, actor.id, named(actor, params.sessionId))),
     extend: async (call) => {
       const { project, actor, params } = call;
       const id = changed(actor, params.sessionId);
@@ -57,8 +58,7 @@ export function createSessionsFeature(
       const extended = await db.work(auditContextOf(call), async (unit) =>
         sessions.extend(unit, project, await sessions.get(unit, project, actor.id, id)),
       );
-      const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
-      return toSession(extended, ownId(actor), tokensOf(extended));
+      return shown(project, actor, extended);
     },
     delete: async (call) => {
       const { project, actor, params } = call;
@@ -74,12 +74,7 @@ export function createSessionsFeature(
       await db.work(auditContextOf(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
     },
   });
-  return {
-    sessions,
-    operations,
-    jobs: [createExpiry(runtime, deps.projects)],
-    beforeExtension,
-  };
+  return { sessions, operations, jobs: [createExpiry(runtime, deps.projects)], beforeExtension };
 }
 
 /** A caller with a JWT has no session of its own; the JWT only refers to the session it was created from. */

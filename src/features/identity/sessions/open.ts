@@ -18,13 +18,10 @@ import { type SessionReader, sessionRecord, sessionSecretOf } from './records.js
 import type { Login, OpenedSession, SessionDeps, Sessions } from './sessions.js';
 import type { SessionRow, SessionStore } from './store.js';
 
-interface Parts {
+interface Deps extends SessionDeps, Pick<Runtime, 'clock' | 'random'> {
   readonly store: SessionStore;
   readonly reader: SessionReader;
   readonly ending: SessionEnding;
-}
-
-interface Deps extends SessionDeps, Parts, Pick<Runtime, 'clock' | 'random'> {
   readonly deviceOf: (userAgent: string) => Device;
 }
 
@@ -32,12 +29,8 @@ interface Deps extends SessionDeps, Parts, Pick<Runtime, 'clock' | 'random'> {
 type CheckedLogin = Omit<Login, 'otp'>;
 
 /** Creates the functions that open sessions. */
-export function createOpening(
-  { clock, random }: Pick<Runtime, 'clock' | 'random'>,
-  features: SessionDeps,
-  parts: Parts,
-): Pick<Sessions, 'open' | 'complete'> {
-  const deps: Deps = { ...features, ...parts, clock, random, deviceOf: createDeviceReader() };
+export function createOpening(given: Omit<Deps, 'deviceOf'>): Pick<Sessions, 'open' | 'complete'> {
+  const deps: Deps = { ...given, deviceOf: createDeviceReader() };
   return bind(deps, { open, complete });
 }
 

@@ -1,7 +1,6 @@
 import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
-import type { Instant } from '#src/contract/shapes.js';
 import { digest } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -16,39 +15,30 @@ export function createRenewal(
   store: SessionStore,
   { expiry }: SessionReader,
 ): Pick<Sessions, 'noteFactor' | 'extend' | 'renew'> {
-  const addFactor = async (
-    unit: Unit,
-    project: Project,
-    session: Session,
-    factor: SecondFactor,
-    mfaUpdatedAt: Instant | null,
-  ): Promise<Session> => {
-    const change = { factors: [...new Set([...session.factors, factor])], mfaUpdatedAt, updatedAt: unit.now };
-    await unit.run(store.update(project.id, session.id, change));
-    const strengthened = { ...session, ...change };
-    unit.record('sessionUpdated', sessionRecord(strengthened));
-    return strengthened;
+  const update = async (unit: Unit, project: Project, session: Session, change: Partial<Session>): Promise<Session> => {
+    const all = { ...change, updatedAt: unit.now };
+    await unit.run(store.update(project.id, session.id, all));
+    const after = { ...session, ...all };
+    unit.record('sessionUpdated', sessionRecord(after));
+    return after;
   };
+  const factorsWith = ({ factors }: Session, factor: SecondFactor) => [...new Set([...factors, factor])];
 
   return {
-    noteFactor: (unit, project, session, factor) => addFactor(unit, project, session, factor, session.mfaUpdatedAt),
-    extend: async (unit, project, session) => {
-      const change = { expire: expiry(project, unit.now, session), updatedAt: unit.now };
-      await unit.run(store.update(project.id, session.id, change));
-      const extended = { ...session, ...change };
-      unit.record('sessionUpdated', sessionRecord(extended));
-      return extended;
-    },
+    noteFactor: (unit, project, session, factor) =>
+      update(unit, project, session, {
+        factors: factorsWith(session, factor),
+        mfaUpdatedAt: session.mfaUpdatedAt,
+      }),
+    extend: (unit, project, session) => update(unit, project, session, { expire: expiry(project, unit.now, session) }),
     renew: async (unit, project, session, factor) => {
       const secret = random.secret();
-      const change = { secretDigest: digest(secret), updatedAt: unit.now };
-      if ((await unit.run(store.update(project.id, session.id, change))) === 0)
+      const proof = factor === undefined ? {} : { factors: factorsWith(session, factor), mfaUpdatedAt: unit.now };
+      const change = { ...proof, updatedAt: unit.now };
+      const stored = { ...change, secretDigest: digest(secret) };
+      if ((await unit.run(store.update(project.id, session.id, stored))) === 0)
         throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
-      if (factor !== undefined) {
-        const proved = await addFactor(unit, project, session, factor, unit.now);
-        return { session: proved, secret: sessionSecretOf(session.id, secret) };
-      }
-      const renewed = { ...session, updatedAt: unit.now };
+      const renewed = { ...session, ...change };
       unit.record('sessionUpdated', sessionRecord(renewed));
       return { session: renewed, secret: sessionSecretOf(session.id, secret) };
     },

@@ -22,11 +22,11 @@ export function createSessions(
   const { users } = deps;
   const store = createSessionStore(runtime.sql);
   const reader = createSessionReader(runtime, store);
-  const { endPresented, ...ending } = createEnding(store, reader);
+  const ending = createEnding(store, reader);
   const { active, load } = reader;
   return {
     ...createSessionAuthentication(runtime, { store, reader, users }),
-    ...createOpening(runtime, deps, { store, reader, ending: { ...ending, endPresented } }),
+    ...createOpening({ ...runtime, ...deps, store, reader, ending }),
     ...createRenewal(runtime, store, reader),
     ...ending,
     active,

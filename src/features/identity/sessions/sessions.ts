@@ -1,10 +1,11 @@
 import type { User } from '#src/contract/actor.js';
-import type { RequestFacts } from '#src/contract/operation.js';
+import { auditContextOf, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { Factors, SecondFactor } from '../factors/index.js';
 import type { Users } from '../users/index.js';
 import type { AlertDeps } from './alerts.js';
@@ -97,4 +98,21 @@ export interface Sessions {
   wasFresh(session: Session, at: Instant): boolean;
   /** Throws Failure `user_challenge_required` if the last login or challenge is older than 20 minutes. */
   requireFresh(session: Session): void;
+}
+
+/** A call by a user. */
+export interface CallByUser {
+  readonly project: Project;
+  readonly actor: User;
+  readonly request: RequestFacts;
+}
+
+/** Runs a unit on the account of the caller, locked by `holdCaller`. */
+export function workOnCaller<T>(
+  { db, sessions }: Pick<Runtime, 'db'> & { readonly sessions: Sessions },
+  call: CallByUser,
+  act: (unit: Unit, account: UserRecord) => Promise<T>,
+): Promise<T> {
+  const { project, actor } = call;
+  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
 }

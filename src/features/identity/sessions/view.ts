@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
 import { noTokens, type ProviderTokens, type Session, sessionMembers } from '#src/contract/session.js';
-import { toWireInstant } from '#src/contract/shapes.js';
+import { toWireInstant, toWireRecord } from '#src/contract/shapes.js';
+import type { OpenedSession } from './sessions.js';
 
 /** A session on the wire. */
 export const sessionShape = z
@@ -23,9 +24,7 @@ export function toSession(
   tokens: ProviderTokens = noTokens,
 ): EventPayload<'sessionCreated'> {
   return {
-    $id: session.id,
-    $createdAt: toWireInstant(session.createdAt),
-    $updatedAt: toWireInstant(session.updatedAt),
+    ...toWireRecord(session),
     userId: session.userId,
     expire: toWireInstant(session.expire),
     provider: session.provider,
@@ -45,6 +44,9 @@ export function toSession(
 }
 
 /** Renders a new session with its secret. */
-export function toNewSession(session: Session, secret: string, tokens?: ProviderTokens): z.input<typeof sessionShape> {
+export function toNewSession(
+  { session, secret }: OpenedSession,
+  tokens?: ProviderTokens,
+): z.input<typeof sessionShape> {
   return { ...toSession(session, session.id, tokens), secret };
 }

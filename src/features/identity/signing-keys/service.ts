@@ -9,7 +9,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { createSingleFlight, type SingleFlight } from '#src/platform/runtime/single-flight.js';
-import { createKeyChanges, type KeyChanges } from './changes.js';
+import { beginKey, revokeKey, succeedKey } from './changes.js';
 import { createMaterial, type KeyMaterial } from './material.js';
 import { createKeyReads, type KeyReads } from './reads.js';
 import { currentOf, nextOf } from './states.js';
@@ -56,7 +56,6 @@ interface Deps extends Pick<Runtime, 'db' | 'clock'> {
   readonly store: SigningKeyStore;
   readonly material: KeyMaterial;
   readonly reads: KeyReads;
-  readonly changes: KeyChanges;
   /** Creates the first key of a project and algorithm once for all concurrent callers. */
   readonly makeOnce: SingleFlight<SigningKey>;
 }
@@ -68,9 +67,8 @@ export function createSigningKeys(
 ): SigningKeys {
   const { db, clock } = runtime;
   const reads = createKeyReads(runtime, store);
-  const changes = createKeyChanges(store, reads);
   const material = createMaterial(runtime);
-  const deps: Deps = { db, clock, store, reads, changes, material, makeOnce: createSingleFlight() };
+  const deps: Deps = { db, clock, store, reads, material, makeOnce: createSingleFlight() };
   return {
     ...bind(deps, { signing, verifying, published, rotate, revoke, projectOf }),
     overdue: async () => {
@@ -94,10 +92,11 @@ async function current(deps: Deps, project: Project, alg: SigningAlgorithm, keys
   return existing ?? deps.makeOnce(() => first(deps, project, alg), `${project.id} ${alg}`);
 }
 
-async function first({ db, clock, reads, changes, material }: Deps, project: Project, alg: SigningAlgorithm) {
+async function first(deps: Deps, project: Project, alg: SigningAlgorithm) {
+  const { db, clock, reads, material } = deps;
   const made = await material.make(project, alg);
   const by = { projectId: project.id, actor: { kind: 'service', id: 'signing-keys' }, requestId: '' };
-  await db.work(by, (unit) => changes.begin(unit, project, made));
+  await db.work(by, (unit) => beginKey(deps, unit, project, made));
   const key = currentOf(await reads.latest(project.id), alg, clock.now());
   if (key === undefined) throw new Failure('general_unavailable', { retryAfter: 1 });
   return key;
@@ -119,32 +118,33 @@ async function published(deps: Deps, project: Project): Promise<readonly Signing
 }
 
 async function rotate(
-  { db, clock, reads, changes, material }: Deps,
+  deps: Deps,
   by: AuditContext,
   project: Project,
   algorithms: readonly SigningAlgorithm[] = signingAlgorithms,
   overlapSeconds: number = signingKeyLife.overlapSeconds,
 ): Promise<void> {
+  const { db, clock, reads, material } = deps;
   for (const alg of algorithms) {
     const keys = await reads.latest(project.id);
     if (nextOf(keys, alg, clock.now()) !== undefined) continue;
     const made = await material.make(project, alg);
     const isFirst = currentOf(keys, alg, clock.now()) === undefined;
     await db.work(by, (unit) =>
-      isFirst ? changes.begin(unit, project, made) : changes.succeed(unit, project, made, overlapSeconds),
+      isFirst ? beginKey(deps, unit, project, made) : succeedKey(deps, unit, project, made, overlapSeconds),
     );
   }
   reads.forget(project.id);
 }
 
 async function revoke(deps: Deps, by: AuditContext, project: Project, kid: string): Promise<void> {
-  const { db, reads, changes, material } = deps;
+  const { db, reads, material } = deps;
   const before = await reads.latest(project.id);
   const key = before.find((one) => one.kid === kid);
   if (key === undefined) throw new Failure('signing_key_not_found');
   const isLast = !before.some((one) => one.kid !== kid && one.alg === key.alg && one.signsUntil === null);
   const made = isLast ? await material.make(project, key.alg) : undefined;
-  await db.work(by, (unit) => changes.revoke(unit, project, key, made));
+  await db.work(by, (unit) => revokeKey(deps, unit, project, key, made));
   reads.forget(project.id);
 }
 

@@ -6,7 +6,7 @@ import type { Teams } from './model/service.js';
 import { toTeam } from './model/view.js';
 
 /** Handlers of the operations on teams. */
-export function teamOperations({ db }: Runtime, teams: Teams) {
+export function teamOperations({ db }: Pick<Runtime, 'db'>, teams: Teams) {
   return implement(teamsApi, {
     create: async (call) => {
       const { teamId: id, name, roles } = call.body;

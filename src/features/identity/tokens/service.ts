@@ -34,9 +34,9 @@ type Claims = Readonly<Record<Exclude<ClaimName, 'rolesTruncated' | 'act'>, unkn
   readonly rolesTruncated?: true;
   readonly act?: { readonly sub: string };
 };
-type Base = Pick<Runtime, 'db' | 'clock' | 'random' | 'jwt' | 'config'>;
 
-interface Deps extends Base {
+/** Features that tokens depend on. */
+export interface TokenDeps extends Pick<Runtime, 'db' | 'clock' | 'random' | 'jwt' | 'config'> {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly signingKeys: SigningKeys;
@@ -63,11 +63,11 @@ export interface Tokens {
 }
 
 /** JWTs that let a backend act for a user. A JWT created from a session ends with it. */
-export function createTokens(platform: Base, services: Omit<Deps, keyof Base>): Tokens {
-  return bind({ ...platform, ...services }, { mint, authenticate });
+export function createTokens(deps: TokenDeps): Tokens {
+  return bind(deps, { mint, authenticate });
 }
 
-async function mint(deps: Deps, project: Project, account: UserRecord, session: Session | null, wishes: Wishes) {
+async function mint(deps: TokenDeps, project: Project, account: UserRecord, session: Session | null, wishes: Wishes) {
   const { jwt, signingKeys } = deps;
   const { alg, duration, actingKey } = wishes;
   if (actingKey !== undefined && !project.settings['jwt.byKeys']) throw new Failure(...refusedToKeys);
@@ -95,7 +95,7 @@ function userOf(account: UserRecord, session: Session): User {
 }
 
 /** The claims of a token; without the roles from teams if `rolesTruncated`. */
-function claimsOf(deps: Deps, project: Project, user: User, seconds: number, rolesTruncated: boolean): Claims {
+function claimsOf(deps: TokenDeps, project: Project, user: User, seconds: number, rolesTruncated: boolean): Claims {
   const { clock, random, config } = deps;
   const { account, session } = user;
   const iat = Math.floor(clock.now() / 1000);
@@ -128,7 +128,7 @@ function markOf({ passwordUpdate }: UserRecord, sessionId: string): string {
   return digest(`${sessionId}\n${passwordUpdate ?? ''}`).slice(0, 22);
 }
 
-async function authenticate(deps: Deps, project: Project, token: string): Promise<User> {
+async function authenticate(deps: TokenDeps, project: Project, token: string): Promise<User> {
   const { jwt, config, sessions, signingKeys } = deps;
   const rules = {
     issuer: issuerOf(config, project),
@@ -158,13 +158,13 @@ async function authenticate(deps: Deps, project: Project, token: string): Promis
  * Throws Failure `user_jwt_invalid` if the server key that created the token is no longer valid, or the project no longer lets server
  * keys create tokens.
  */
-async function requireActing({ serverKeys }: Deps, project: Project, keyId: string): Promise<void> {
+async function requireActing({ serverKeys }: TokenDeps, project: Project, keyId: string): Promise<void> {
   if (!project.settings['jwt.byKeys'] || !(await serverKeys.counts(project, keyId)))
     throw new Failure('user_jwt_invalid');
 }
 
 /** The user of a token that a server key created without a session. */
-async function withoutSession({ db, users }: Deps, project: Project, userId: string): Promise<User | undefined> {
+async function withoutSession({ db, users }: TokenDeps, project: Project, userId: string): Promise<User | undefined> {
   const account = await users.find(db, project.id, userId);
   if (account?.status === false) throw new Failure('user_blocked');
   return account && userOf(account, noSession(account.id));

@@ -3,22 +3,26 @@ import type { Project } from '#src/contract/project.js';
 import { noTokens } from '#src/contract/session.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
+import type { HashDescription } from '#src/platform/crypto/hashing.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import type { Factors } from '../factors/index.js';
-import type { Identities } from '../identities/index.js';
-import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { Identity } from '../identities/index.js';
 import type { Providers } from '../providers/index.js';
-import type { Sessions } from '../sessions/index.js';
 import { isSelfMade, type Users, userTable } from '../users/index.js';
-import { type ExportedUser, exportedPage } from './export.js';
-import type { ImportedUser } from './imported.js';
-import { changesAccess, differencesOf, updateUser } from './update.js';
+import { changesAccess, differencesOf, type ImportedUser, type UpdateDeps, updateUser } from './update.js';
 
-export type { ExportedUser } from './export.js';
-export type { ImportedIdentity, ImportedUser } from './imported.js';
+export type { ImportedIdentity, ImportedUser } from './update.js';
+
+/** A user with everything that an import takes. */
+export interface ExportedUser {
+  readonly user: UserRecord;
+  readonly password: HashDescription | undefined;
+  /** The secret of the authenticator app, in base32. */
+  readonly totp: string | undefined;
+  readonly identities: readonly Identity[];
+}
 
 /** Outcome of the import of a user. */
 type ImportedOutcome = 'created' | 'updated' | 'skipped' | Failure;
@@ -50,30 +54,13 @@ interface UserTransfer {
   exported(project: Project): AsyncIterable<readonly ExportedUser[]>;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'sql'> {
-  readonly users: Users;
-  readonly factors: Factors;
-  readonly identities: Identities;
+interface Deps extends UpdateDeps, Pick<Runtime, 'db' | 'sql'> {
   readonly providers: Providers;
-  readonly sessions: Sessions;
-  readonly secrets: OneTimeSecrets;
 }
 
 /** Creates the transfer of users. */
-export function createUserTransfer(
-  { db, sql }: Pick<Runtime, 'db' | 'sql'>,
-  { users, factors, identities, providers, sessions, secrets }: Omit<Deps, 'db' | 'sql'>,
-): UserTransfer {
-  return bind({ db, sql, users, factors, identities, providers, sessions, secrets }, { importSome, isOwn, exported });
-}
-
-/** Thrown to roll back a dry run. */
-class RolledBack extends Error {
-  readonly outcomes: ImportedOutcome[];
-  constructor(outcomes: ImportedOutcome[]) {
-    super('rolled back');
-    this.outcomes = outcomes;
-  }
+export function createUserTransfer(deps: Deps): UserTransfer {
+  return bind(deps, { importSome, isOwn, exported });
 }
 
 /** Writes all users in one unit. If one cannot be written, the unit fails, and each user is written in its own unit. */
@@ -84,16 +71,15 @@ async function importSome(
   given: readonly ImportedUser[],
   options: ImportOptions,
 ): Promise<ImportedOutcome[]> {
+  const run = async (unit: Unit) => {
+    const known = new Set((await deps.providers.list(unit, project)).map(({ key }) => key));
+    const outcomes: ImportedOutcome[] = [];
+    for (const one of given) outcomes.push(await importOne(deps, unit, project, one, { ...options, known }));
+    return outcomes;
+  };
   try {
-    return await deps.db.work(by, async (unit) => {
-      const known = new Set((await deps.providers.list(unit, project)).map(({ key }) => key));
-      const outcomes: ImportedOutcome[] = [];
-      for (const one of given) outcomes.push(await importOne(deps, unit, project, one, { ...options, known }));
-      if (options.dryRun) throw new RolledBack(outcomes);
-      return outcomes;
-    });
+    return await (options.dryRun ? deps.db.rehearse(by, run) : deps.db.work(by, run));
   } catch (error) {
-    if (error instanceof RolledBack) return error.outcomes;
     if (!(error instanceof Failure)) throw error;
     if (given.length === 1) return [error];
     const outcomes: ImportedOutcome[] = [];
@@ -213,7 +199,9 @@ const usersOfPage = 200;
 async function* exported({ db, sql, users, factors, identities }: Deps, project: Project) {
   for (let after = ''; ; ) {
     const page = await db.snapshot(async (reader) => {
-      const rows = await reader.all(exportedPage(sql, project.id, after, usersOfPage));
+      const rows = await reader.all(sql`
+        select ${userTable.row} from users where project_id = ${project.id} and id > ${after}
+        order by id limit ${usersOfPage}`);
       const found: ExportedUser[] = [];
       for (const user of rows.map((row) => userTable.decode(row)))
         found.push({

@@ -1,16 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
+import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
 import type { HashDescription } from '#src/platform/crypto/hashing.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Sessions } from '../sessions/index.js';
-import type { Users } from '../users/index.js';
-import type { ImportedIdentity, ImportedUser } from './imported.js';
+import { accountRecord, type ImportedMembers, type Users } from '../users/index.js';
 
-interface Deps {
+/** A user's account at an identity provider, in a file. */
+export interface ImportedIdentity {
+  readonly provider: string;
+  readonly providerUid: string;
+  readonly providerEmail: string;
+}
+
+/** A user to import. Members that the source does not have are absent: an update leaves them as they are. */
+export interface ImportedUser extends ImportedMembers {
+  /** `unique()` for a generated one. */
+  readonly id: string;
+  readonly email?: string | null;
+  readonly phone?: string | null;
+  readonly name?: string;
+  /** A hash of another product, or the text of one of this service. */
+  readonly hash?: ForeignHash | string | undefined;
+  /** The secret of an authenticator app, in base32. */
+  readonly totp?: string | undefined;
+  readonly identities: readonly ImportedIdentity[];
+  /** The source has deleted the user. An update blocks the account, and nothing else changes. */
+  readonly isDeleted?: boolean;
+}
+
+/** Features that updates of users depend on. */
+export interface UpdateDeps {
   readonly users: Users;
   readonly factors: Factors;
   readonly identities: Identities;
@@ -34,7 +58,7 @@ type Compared = (typeof compared)[number];
 
 /** Finds the differences between a user and its source, except members that the source lacks; undefined if there are none. */
 export async function differencesOf(
-  { users, factors, identities }: Deps,
+  { users, factors, identities }: UpdateDeps,
   unit: Unit,
   project: Project,
   user: UserRecord,
@@ -100,7 +124,7 @@ function isHashKept(present: HashDescription | undefined, user: UserRecord, { ha
  * Throws Failure if an address or number is taken.
  */
 export async function updateUser(
-  deps: Deps,
+  deps: UpdateDeps,
   unit: Unit,
   project: Project,
   before: UserRecord,
@@ -131,29 +155,24 @@ export async function updateUser(
 function record(
   unit: Unit,
   before: UserRecord,
-  user: UserRecord,
+  { id, name, email, phone, labels, status, mfa }: UserRecord,
   members: Differences['members'],
   hasPassword: boolean,
 ): void {
-  const { id: userId } = user;
-  const of = { resource: `users/${userId}`, userId };
-  const payload = { userId };
-  const email = user.email ?? '';
-  const phone = user.phone ?? '';
-  const plain = { ...of, payload };
-  if (members.name !== undefined) unit.record('accountNameChanged', { ...of, payload: { userId, name: user.name } });
+  const [address, number] = [{ email: email ?? '' }, { phone: phone ?? '' }];
+  const plain = accountRecord(id);
+  if (members.name !== undefined) unit.record('accountNameChanged', accountRecord(id, { name }));
   if (members.email !== undefined)
-    unit.record('accountEmailChanged', { ...of, payload: { userId, email, previous: before.email ?? '' } });
+    unit.record('accountEmailChanged', accountRecord(id, { ...address, previous: before.email ?? '' }));
   if (members.phone !== undefined)
-    unit.record('accountPhoneChanged', { ...of, payload: { userId, phone, previous: before.phone ?? '' } });
-  if (members.emailVerification === true) unit.record('accountEmailVerified', { ...of, payload: { userId, email } });
+    unit.record('accountPhoneChanged', accountRecord(id, { ...number, previous: before.phone ?? '' }));
+  if (members.emailVerification === true) unit.record('accountEmailVerified', accountRecord(id, address));
   if (members.emailVerification === false) unit.record('accountEmailUnverified', plain);
-  if (members.phoneVerification === true) unit.record('accountPhoneVerified', { ...of, payload: { userId, phone } });
+  if (members.phoneVerification === true) unit.record('accountPhoneVerified', accountRecord(id, number));
   if (members.phoneVerification === false) unit.record('accountPhoneUnverified', plain);
-  if (members.labels !== undefined)
-    unit.record('accountLabelsChanged', { ...of, payload: { userId, labels: [...user.labels] } });
+  if (members.labels !== undefined) unit.record('accountLabelsChanged', accountRecord(id, { labels: [...labels] }));
   if (members.prefs !== undefined) unit.record('accountPrefsChanged', plain);
-  if (members.status !== undefined) unit.record(user.status ? 'accountUnblocked' : 'accountBlocked', plain);
-  if (members.mfa !== undefined) unit.record(user.mfa ? 'mfaEnabled' : 'mfaDisabled', plain);
+  if (members.status !== undefined) unit.record(status ? 'accountUnblocked' : 'accountBlocked', plain);
+  if (members.mfa !== undefined) unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', plain);
   if (hasPassword) unit.record('accountPasswordChanged', plain);
 }

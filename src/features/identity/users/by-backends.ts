@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord, UserTarget } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
+import { accountRecord } from './record.js';
 import type { Users } from './service.js';
 
 const contacts = {
@@ -37,7 +38,6 @@ export interface BackendChanges {
 
 /** Creates the backend-only changes of users. */
 export function createBackendChanges(users: Users): BackendChanges {
-  const of = ({ id: userId }: UserRecord) => ({ resource: `users/${userId}`, userId });
   return {
     lockById: async (unit, project, id) => {
       const user = await users.lockById(unit, project.id, id);
@@ -45,7 +45,7 @@ export function createBackendChanges(users: Users): BackendChanges {
       return user;
     },
     changeLabels: async (unit, project, user, labels) => {
-      unit.record('accountLabelsChanged', { ...of(user), payload: { userId: user.id, labels: [...labels] } });
+      unit.record('accountLabelsChanged', accountRecord(user.id, { labels: [...labels] }));
       return users.update(unit, project.id, user, { labels });
     },
     setVerification: async (unit, project, user, contact, isVerified) => {
@@ -53,17 +53,14 @@ export function createBackendChanges(users: Users): BackendChanges {
       if (user[flag] === isVerified) return user;
       if (user[contact] === null) throw new Failure(missing);
       if (isVerified) return users.markVerified(unit, project.id, user, contact);
-      unit.record(unverified, { ...of(user), payload: { userId: user.id } });
+      unit.record(unverified, accountRecord(user.id));
       return users.update(unit, project.id, user, { [flag]: false });
     },
     changeTargets: async (unit, project, user, targets, event, changed) => {
       const { id: userId } = user;
       const { id, providerType, identifier } = changed;
-      unit.record(event, {
-        resource: `users/${userId}/targets/${id}`,
-        userId,
-        payload: { userId, providerType, identifier },
-      });
+      const payload = { userId, providerType, identifier };
+      unit.record(event, { resource: `users/${userId}/targets/${id}`, userId, payload });
       return users.update(unit, project.id, user, { targets });
     },
   };

@@ -3,18 +3,10 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import type { Courier, Limits } from '../../installation/index.js';
+import type { Installation } from '../../installation/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import { type BackendChanges, createBackendChanges } from './by-backends.js';
-import { isVouching } from './record.js';
-import {
-  type Revoking,
-  revokeForBlock,
-  revokeForEmail,
-  revokeForPassword,
-  revokeForRemoval,
-  voidProofs,
-  voidSentTo,
-} from './revocations.js';
+import { accountRecord, isVouching } from './record.js';
 import type { Users } from './service.js';
 import { createSignUps, type SignUps } from './sign-up.js';
 
@@ -65,16 +57,31 @@ export interface UserChanges extends SignUps, BackendChanges {
   remove(unit: Unit, project: Project, user: UserRecord): Promise<void>;
 }
 
-interface Deps extends Revoking {
+/** The part of the sessions feature that user changes call. An interface, because sessions are built after this feature. */
+interface SessionEnder {
+  /** Deletes the sessions of a user, except `exceptId`. */
+  closeAll(unit: Unit, project: Project, userId: string, exceptId?: string): Promise<number>;
+  /** Ends the sessions of a user but keeps their rows, so that their holders get `user_blocked`. */
+  endAll(unit: Unit, project: Project, userId: string): Promise<void>;
+}
+
+/** The part of the teams feature that deleting a user calls. An interface, because teams are built after this feature. */
+interface MembershipEnder {
+  /** Deletes all memberships and invitations of a user. */
+  endAll(unit: Unit, project: Project, of: { readonly userId: string }): Promise<void>;
+}
+
+interface Deps extends Pick<Runtime, 'db' | 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
-  readonly courier: Courier;
-  readonly limits: Limits;
+  readonly sessions: SessionEnder;
+  readonly memberships: MembershipEnder;
+  readonly secrets: OneTimeSecrets;
 }
 
 /** Creates the service that changes users. */
-export function createUserChanges(runtime: Pick<Runtime, 'db' | 'random'>, deps: Deps): UserChanges {
+export function createUserChanges(deps: Deps): UserChanges {
   return {
-    ...createSignUps(runtime, deps),
+    ...createSignUps(deps),
     ...createBackendChanges(deps.users),
     ...bind(deps, { rename, changePrefs, changeEmail, changePhone, changePassword }),
     ...bind(deps, { preparePassword, block, unblock, remove }),
@@ -84,17 +91,13 @@ export function createUserChanges(runtime: Pick<Runtime, 'db' | 'random'>, deps:
 async function rename({ users }: Deps, unit: Unit, project: Project, user: UserRecord, name: string) {
   if (user.name === name) return user;
   const changed = await users.update(unit, project.id, user, { name });
-  unit.record('accountNameChanged', recorded(user, { name }));
+  unit.record('accountNameChanged', accountRecord(user.id, { name }));
   return changed;
-}
-
-function recorded<T extends object>({ id: userId }: UserRecord, payload?: T) {
-  return { resource: `users/${userId}`, userId, payload: { userId, ...(payload as T) } };
 }
 
 async function changePrefs({ users }: Deps, unit: Unit, project: Project, user: UserRecord, prefs: Prefs) {
   const changed = await users.update(unit, project.id, user, { prefs });
-  unit.record('accountPrefsChanged', recorded(user));
+  unit.record('accountPrefsChanged', accountRecord(user.id));
   return changed;
 }
 
@@ -109,18 +112,29 @@ async function changeEmail(
   const { users } = deps;
   const change = passwordHash === undefined ? {} : { passwordHash, passwordUpdate: unit.now };
   if (user.email === email && passwordHash === undefined) return vouchedFor(deps, unit, project, user, 'email');
-  if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(user));
+  if (passwordHash !== undefined) unit.record('accountPasswordChanged', accountRecord(user.id));
   if (user.email === email) {
     await voidProofs(deps, unit, project, user);
     notify(deps, unit, project, user, 'password-changed');
     return users.update(unit, project.id, user, change);
   }
   const changed = await users.changeEmail(unit, project.id, user, email, change);
-  unit.record('accountEmailChanged', recorded(user, { email: email ?? '', previous: user.email ?? '' }));
-  await revokeForEmail(deps, unit, project, user);
+  unit.record('accountEmailChanged', accountRecord(user.id, { email: email ?? '', previous: user.email ?? '' }));
+  await voidSentTo(deps, unit, project, user.email);
+  await deps.secrets.void(unit, project, ['recovery'], { userId: user.id });
   if (passwordHash !== undefined) await voidProofs(deps, unit, project, user);
   notify(deps, unit, project, user, 'email-changed');
   return changed;
+}
+
+/** Voids all open codes and links of a user. */
+async function voidProofs({ secrets }: Deps, unit: Unit, project: Project, { id }: UserRecord): Promise<void> {
+  await secrets.void(unit, project, 'every', { userId: id });
+}
+
+/** Voids every secret ever sent to an address or number, including secrets issued for other accounts or none. */
+async function voidSentTo({ secrets }: Deps, unit: Unit, project: Project, recipient: string | null): Promise<void> {
+  if (recipient !== null) await secrets.void(unit, project, 'every', { recipient });
 }
 
 /** Notes that an operator or a server key has set the address or number that the user has already. */
@@ -145,7 +159,7 @@ function notify(
 async function changePhone(deps: Deps, unit: Unit, project: Project, user: UserRecord, phone: string | null) {
   if (user.phone === phone) return vouchedFor(deps, unit, project, user, 'phone');
   const changed = await deps.users.changePhone(unit, project.id, user, phone);
-  unit.record('accountPhoneChanged', recorded(user, { phone: phone ?? '', previous: user.phone ?? '' }));
+  unit.record('accountPhoneChanged', accountRecord(user.id, { phone: phone ?? '', previous: user.phone ?? '' }));
   await voidSentTo(deps, unit, project, user.phone);
   notify(deps, unit, project, user, 'phone-changed');
   return changed;
@@ -160,8 +174,9 @@ async function changePassword(
   keepSessionId?: string,
 ): Promise<UserRecord> {
   const changed = await deps.users.update(unit, project.id, user, { passwordHash, passwordUpdate: unit.now });
-  await revokeForPassword(deps, unit, project, user, keepSessionId);
-  unit.record('accountPasswordChanged', recorded(user));
+  await deps.sessions.closeAll(unit, project, user.id, keepSessionId);
+  await voidProofs(deps, unit, project, user);
+  unit.record('accountPasswordChanged', accountRecord(user.id));
   notify(deps, unit, project, user, 'password-changed');
   return changed;
 }
@@ -178,19 +193,24 @@ async function preparePassword(
 
 async function block(deps: Deps, unit: Unit, project: Project, user: UserRecord): Promise<UserRecord> {
   const changed = await deps.users.update(unit, project.id, user, { status: false });
-  await revokeForBlock(deps, unit, project, user);
-  unit.record('accountBlocked', recorded(user));
+  await deps.sessions.endAll(unit, project, user.id);
+  await voidProofs(deps, unit, project, user);
+  unit.record('accountBlocked', accountRecord(user.id));
   return changed;
 }
 
 async function unblock({ users }: Deps, unit: Unit, project: Project, user: UserRecord): Promise<UserRecord> {
   const changed = await users.update(unit, project.id, user, { status: true });
-  unit.record('accountUnblocked', recorded(user));
+  unit.record('accountUnblocked', accountRecord(user.id));
   return changed;
 }
 
 async function remove(deps: Deps, unit: Unit, project: Project, user: UserRecord): Promise<void> {
-  await revokeForRemoval(deps, unit, project, user);
+  await deps.memberships.endAll(unit, project, { userId: user.id });
+  await deps.sessions.closeAll(unit, project, user.id);
+  await voidProofs(deps, unit, project, user);
+  await voidSentTo(deps, unit, project, user.email);
+  await voidSentTo(deps, unit, project, user.phone);
   await deps.users.remove(unit, project.id, user.id);
-  unit.record('accountDeleted', recorded(user, { email: user.email ?? '' }));
+  unit.record('accountDeleted', accountRecord(user.id, { email: user.email ?? '' }));
 }

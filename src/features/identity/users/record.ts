@@ -86,6 +86,16 @@ export function isSelfMade({ emailVouched, phoneVouched }: UserRecord): boolean 
   return !emailVouched && !phoneVouched;
 }
 
+/** The audit record of a change of an account. */
+export function accountRecord<T extends object>(userId: string, payload?: T) {
+  return { resource: `users/${userId}`, userId, payload: { userId, ...(payload as T) } };
+}
+
+/** The audit record of a refused proof of identity; `userId` is undefined if the user is unknown. */
+export function refusalRecord<T extends object>(userId: string | undefined, payload: T) {
+  return userId === undefined ? { resource: 'users', payload } : { resource: `users/${userId}`, userId, payload };
+}
+
 /** True if the account has no email address, phone number or password. */
 export function isAnonymous({ email, phone, passwordHash }: UserRecord): boolean {
   return email === null && phone === null && passwordHash === null;

@@ -12,7 +12,7 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { createPasswords, type Passwords } from './passwords.js';
-import { isVouching, type NewUser, newTarget, newUser } from './record.js';
+import { accountRecord, isVouching, type NewUser, newTarget, newUser } from './record.js';
 import { createUserStore, type UserChange, type UserStore, userFields, userTable } from './store.js';
 import { toUser } from './view.js';
 
@@ -160,8 +160,7 @@ async function create({ random, takenIds, store }: Deps, unit: Unit, projectId: 
     await unit.run(store.remove(projectId, id));
     throw new Failure('user_already_exists');
   }
-  const payload = { userId: id, email: input.email ?? '', name };
-  unit.record('accountCreated', { resource: `users/${id}`, userId: id, payload });
+  unit.record('accountCreated', accountRecord(id, { email: input.email ?? '', name }));
   return user;
 }
 
@@ -228,13 +227,11 @@ async function changeContact(deps: Deps, unit: Unit, projectId: string, { user, 
 }
 
 async function markVerified(deps: Deps, unit: Unit, projectId: string, user: UserRecord, contact: Contact) {
-  const { id: userId, email, phone } = user;
+  const { id, email, phone } = user;
   const flag = `${contact}Verification` as const;
   if (user[flag] || user[contact] === null) return user;
-  const recorded = { resource: `users/${userId}`, userId };
-  if (contact === 'email')
-    unit.record('accountEmailVerified', { ...recorded, payload: { userId, email: email ?? '' } });
-  else unit.record('accountPhoneVerified', { ...recorded, payload: { userId, phone: phone ?? '' } });
+  if (contact === 'email') unit.record('accountEmailVerified', accountRecord(id, { email: email ?? '' }));
+  else unit.record('accountPhoneVerified', accountRecord(id, { phone: phone ?? '' }));
   return update(deps, unit, projectId, user, { [flag]: true });
 }
 

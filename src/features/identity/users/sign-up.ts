@@ -6,7 +6,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { accountExistsKey, type Courier, type Limits } from '../../installation/index.js';
+import { accountExistsKey, type Installation } from '../../installation/index.js';
 import { type NewUser, newUser } from './record.js';
 import type { Users } from './service.js';
 
@@ -37,18 +37,13 @@ export interface SignUps {
   importUser(by: AuditContext, project: Project, input: ImportedUser): Promise<UserRecord>;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'random'> {
+interface Deps extends Pick<Runtime, 'db' | 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
-  readonly courier: Courier;
-  readonly limits: Limits;
 }
 
 /** Creates the sign-up service. */
-export function createSignUps(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  { users, courier, limits }: Omit<Deps, 'db' | 'random'>,
-): SignUps {
-  return bind({ db, random, users, courier, limits }, { signUp, signUpHidden, importUser });
+export function createSignUps(deps: Deps): SignUps {
+  return bind(deps, { signUp, signUpHidden, importUser });
 }
 
 async function signUp({ db, users }: Deps, by: AuditContext, project: Project, input: SignUpInput) {

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import { toWireInstant, toWireRecord, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { UserRecord, UserTarget } from '#src/contract/user.js';
 
 /** A target on the wire. */
 export const targetShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
+    ...wireRecord,
     name: z.string(),
     userId: z.string(),
     providerId: z.string().nullable(),
@@ -20,9 +18,7 @@ export const targetShape = z
 /** A user on the wire, as users see themselves: never with a password hash. */
 export const userShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
+    ...wireRecord,
     name: z.string(),
     registration: wireInstant,
     status: z.boolean(),
@@ -42,9 +38,7 @@ export const userShape = z
 /** Renders a user for the wire. */
 export function toUser(account: UserRecord): z.input<typeof userShape> {
   return {
-    $id: account.id,
-    $createdAt: toWireInstant(account.createdAt),
-    $updatedAt: toWireInstant(account.updatedAt),
+    ...toWireRecord(account),
     name: account.name,
     registration: toWireInstant(account.createdAt),
     status: account.status,
@@ -64,9 +58,7 @@ export function toUser(account: UserRecord): z.input<typeof userShape> {
 /** Renders a target of a user for the wire. */
 export function toTarget(userId: string, target: UserTarget): z.input<typeof targetShape> {
   return {
-    $id: target.id,
-    $createdAt: toWireInstant(target.createdAt),
-    $updatedAt: toWireInstant(target.updatedAt),
+    ...toWireRecord(target),
     name: target.name ?? '',
     userId,
     providerId: target.providerId ?? null,

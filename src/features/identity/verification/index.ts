@@ -1,17 +1,21 @@
-import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
-import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import { createDisclosure, toToken } from '../one-time-secrets/index.js';
-import type { Sessions } from '../sessions/index.js';
+import { type Sessions, workOnCaller } from '../sessions/index.js';
 import { verificationApi } from './api.js';
-import { createVerifications, type VerificationDeps } from './service.js';
+import {
+  confirmContact,
+  type Presented,
+  removeEmail,
+  requestEmail,
+  requestPhone,
+  type VerificationDeps,
+} from './service.js';
 
-interface Deps extends VerificationDeps {
+interface Deps extends VerificationDeps, Pick<Runtime, 'db'> {
   readonly sessions: Sessions;
   readonly projects: Projects;
 }
@@ -19,15 +23,10 @@ interface Deps extends VerificationDeps {
 type Redemption = Call<(typeof verificationApi)['confirmEmail' | 'removeEmail' | 'confirmPhone']>;
 
 /** Verification of a user's email address or phone number. */
-export function createContactVerification(runtime: Pick<Runtime, 'db' | 'config'>, deps: Deps) {
-  const { db, config } = runtime;
-  const { sessions, limits, projects } = deps;
-  const verifications = createVerifications(runtime, deps);
-  const disclosure = createDisclosure(runtime);
+export function createContactVerification(deps: Deps) {
+  const { db, config, limits, projects } = deps;
+  const disclosure = createDisclosure(deps);
 
-  const held = (unit: Unit, { project, actor }: { project: Project; actor: User }): Promise<UserRecord> =>
-    sessions.holdCaller(unit, project, actor);
-  type Presented = Parameters<typeof verifications.confirm>[3];
   /** Redeems a link or code. A right one does not count against the limit of guesses. */
   const redeem = <T>(call: Redemption, act: (unit: Unit, presented: Presented) => Promise<T>): Promise<T> =>
     db.work(auditContextOf(call), async (unit) => {
@@ -39,7 +38,7 @@ export function createContactVerification(runtime: Pick<Runtime, 'db' | 'config'
     });
   const confirm = async (call: Redemption, purpose: 'email-verification' | 'phone-verification') => {
     const redeemed = await redeem(call, (unit, presented) =>
-      verifications.confirm(unit, call.project, purpose, presented),
+      confirmContact(deps, unit, call.project, purpose, presented),
     );
     return toToken({ ...redeemed, userId: redeemed.alias, secret: '' }, '');
   };
@@ -48,18 +47,18 @@ export function createContactVerification(runtime: Pick<Runtime, 'db' | 'config'
     requestEmail: async (call) => {
       const { project, body, request } = call;
       const page = projects.requireOwnUrl(project, body.url);
-      const issued = await db.work(auditContextOf(call), async (unit) =>
-        verifications.requestEmail(unit, project, await held(unit, call), { page, locale: request.locale }),
+      const issued = await workOnCaller(deps, call, (unit, account) =>
+        requestEmail(deps, unit, project, account, { page, locale: request.locale }),
       );
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },
     confirmEmail: (call) => confirm(call, 'email-verification'),
-    removeEmail: (call) => redeem(call, (unit, presented) => verifications.removeEmail(unit, call.project, presented)),
+    removeEmail: (call) => redeem(call, (unit, presented) => removeEmail(deps, unit, call.project, presented)),
     requestPhone: async (call) => {
       const { project, request } = call;
       if (config.smsUrl === undefined) throw new Failure('general_phone_disabled');
-      const issued = await db.work(auditContextOf(call), async (unit) =>
-        verifications.requestPhone(unit, project, await held(unit, call), { locale: request.locale }),
+      const issued = await workOnCaller(deps, call, (unit, account) =>
+        requestPhone(deps, unit, project, account, request.locale),
       );
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },

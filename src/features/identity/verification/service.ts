@@ -5,23 +5,20 @@ import type { UserRecord } from '#src/contract/user.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { bind } from '#src/platform/runtime/bind.js';
-import type { Courier, Limits } from '../../installation/index.js';
+import type { Installation } from '../../installation/index.js';
 import type { Claims } from '../claims/index.js';
-import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
-import type { Users } from '../users/index.js';
+import { type Issued, type OneTimeSecrets, redemptionLink } from '../one-time-secrets/index.js';
+import { refusalRecord, type Users } from '../users/index.js';
 
 /** Features that verifications depend on. */
-export interface VerificationDeps {
+export interface VerificationDeps extends Pick<Runtime, 'config'>, Pick<Installation, 'courier' | 'limits'> {
   readonly users: Users;
   readonly claims: Claims;
   readonly secrets: OneTimeSecrets;
-  readonly courier: Courier;
-  readonly limits: Limits;
 }
 
 /** A link or code presented by a client. */
-interface Presented {
+export interface Presented {
   readonly userId: string;
   readonly secret: string;
   readonly ip: string;
@@ -29,36 +26,14 @@ interface Presented {
 
 type Confirmed = 'email-verification' | 'phone-verification';
 
-interface EmailOptions {
-  readonly page: URL;
-  readonly locale: string | null;
-}
-
-/** Issues and redeems proofs of a user's email address or phone number. */
-interface Verifications {
-  /** Sends two links to the user's email address: one verifies it, the other removes it from the account. Refuses with 429 over quota. */
-  requestEmail(unit: Unit, project: Project, account: UserRecord, options: EmailOptions): Promise<Issued>;
-  /** Sends a code to the user's phone number. Refuses with 429 over quota. */
-  requestPhone(
-    unit: Unit,
-    project: Project,
-    account: UserRecord,
-    options: Pick<EmailOptions, 'locale'>,
-  ): Promise<Issued>;
-  /** Marks the contact as verified and changes nothing else, because the link may be opened without a session. */
-  confirm(unit: Unit, project: Project, purpose: Confirmed, presented: Presented): Promise<Redeemed>;
-  /** Removes the address, verified or not, from the account of another person who signed up with it. */
-  removeEmail(unit: Unit, project: Project, presented: Presented): Promise<void>;
-}
-
-interface Deps extends VerificationDeps, Pick<Runtime, 'config'> {}
-
-/** Creates the verification service. */
-export function createVerifications({ config }: Pick<Runtime, 'config'>, given: VerificationDeps): Verifications {
-  return bind({ ...given, config }, { requestEmail, requestPhone, confirm, removeEmail });
-}
-
-async function requestEmail(deps: Deps, unit: Unit, project: Project, account: UserRecord, options: EmailOptions) {
+/** Sends two links to the user's email address: one verifies it, the other removes it from the account. Refuses with 429 over quota. */
+export async function requestEmail(
+  deps: VerificationDeps,
+  unit: Unit,
+  project: Project,
+  account: UserRecord,
+  { page, locale }: { readonly page: URL; readonly locale: string | null },
+): Promise<Issued> {
   const { config, secrets, courier, limits } = deps;
   const { id: userId, email, name } = account;
   if (email === null) throw new Failure('user_email_not_found');
@@ -73,11 +48,11 @@ async function requestEmail(deps: Deps, unit: Unit, project: Project, account: U
   } as const;
   const issued = await secrets.issue(unit, project, { purpose: 'email-verification', ...link });
   const removal = await secrets.issue(unit, project, { purpose: 'email-removal', ...link });
-  const addressee = { to: email, userId, name, locale: options.locale ?? account.locale };
+  const addressee = { to: email, userId, name, locale: locale ?? account.locale };
   // A page of the service, because applications need no page for people outside their user base.
   const removalPage = addressBelow(config.baseUrl, 'auth/remove-address');
   const variables = {
-    link: redemptionLink(options.page, project, issued),
+    link: redemptionLink(page, project, issued),
     remove: redemptionLink(removalPage, project, removal),
     account: email,
     at: account.createdAt,
@@ -86,12 +61,13 @@ async function requestEmail(deps: Deps, unit: Unit, project: Project, account: U
   return issued;
 }
 
-async function requestPhone(
-  { secrets, courier, limits }: Deps,
+/** Sends a code to the user's phone number. Refuses with 429 over quota. */
+export async function requestPhone(
+  { secrets, courier, limits }: VerificationDeps,
   unit: Unit,
   project: Project,
   account: UserRecord,
-  { locale }: Pick<EmailOptions, 'locale'>,
+  locale: string | null,
 ): Promise<Issued> {
   const { id: userId, phone, name } = account;
   if (phone === null) throw new Failure('user_phone_not_found');
@@ -110,14 +86,27 @@ async function requestPhone(
   return issued;
 }
 
-async function confirm(deps: Deps, unit: Unit, project: Project, purpose: Confirmed, presented: Presented) {
+/** Marks the contact as verified and changes nothing else, because the link may be opened without a session. */
+export async function confirmContact(
+  deps: VerificationDeps,
+  unit: Unit,
+  project: Project,
+  purpose: Confirmed,
+  presented: Presented,
+) {
   const { account, redeemed } = await redeem(deps, unit, project, purpose, presented);
   if (!account.status) throw new Failure('user_blocked');
   await deps.users.markVerified(unit, project.id, account, contacts[purpose]);
   return redeemed;
 }
 
-async function removeEmail(deps: Deps, unit: Unit, project: Project, presented: Presented): Promise<void> {
+/** Removes the address, verified or not, from the account of another person who signed up with it. */
+export async function removeEmail(
+  deps: VerificationDeps,
+  unit: Unit,
+  project: Project,
+  presented: Presented,
+): Promise<void> {
   const { account } = await redeem(deps, unit, project, 'email-removal', presented);
   await deps.claims.release(unit, project, account, 'email');
 }
@@ -127,7 +116,7 @@ const contacts = { 'email-verification': 'email', 'email-removal': 'email', 'pho
 
 /** Redeems a link or a code. Every reason to refuse gives the same error, so callers cannot find out which users exist. */
 async function redeem(
-  { users, secrets }: Deps,
+  { users, secrets }: VerificationDeps,
   unit: Unit,
   project: Project,
   purpose: keyof typeof contacts,
@@ -137,9 +126,7 @@ async function redeem(
   const account = await users.lockById(unit, project.id, userId);
   const redeemed = await secrets.redeem(unit, project, { purposes: [purpose], userId, secret });
   if (redeemed === undefined || account === undefined || account[contacts[purpose]] !== redeemed.recipient) {
-    const whose = account === undefined ? {} : { userId };
-    const resource = account === undefined ? 'users' : `users/${userId}`;
-    unit.record('proofFailed', { resource, payload: { purpose, ip }, ...whose });
+    unit.record('proofFailed', refusalRecord(account?.id, { purpose, ip }));
     throw unit.refuse('user_invalid_token');
   }
   return { account, redeemed };

@@ -1,7 +1,5 @@
-/** Media types of logos. SVG is excluded, because it can contain scripts. */
-const imageTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
-/** The media type of a logo. */
-export type ImageType = (typeof imageTypes)[number];
+/** The media type of a logo. SVG is excluded, because it can contain scripts. */
+export type ImageType = 'image/png' | 'image/jpeg' | 'image/webp';
 
 /** Detects the media type of an image by its first bytes; undefined for anything but PNG, JPEG and WebP. */
 export function imageTypeOf(content: Buffer): ImageType | undefined {

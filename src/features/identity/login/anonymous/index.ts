@@ -22,7 +22,7 @@ export const anonymous: LoginMethod = {
           const account = await users.create(unit, project.id, nobody);
           return sessions.open(unit, project, account, { provider, providerUid: '', factors: [factor], request });
         });
-        return toNewSession(opened.session, opened.secret);
+        return toNewSession(opened);
       },
     }),
 };

@@ -7,7 +7,6 @@ import { emailCodeApi } from './api.js';
 
 const secret: SentSecret<'email-code'> = {
   purpose: 'email-code',
-  message: 'email-code',
   contact: 'email',
   form: 'code',
   lifeSeconds: secretLife.code,

@@ -10,7 +10,6 @@ import { magicUrlApi } from './api.js';
 const provider = 'magic-url';
 const secret: SentSecret<'magic-link'> = {
   purpose: 'magic-link',
-  message: 'magic-link',
   contact: 'email',
   form: 'link',
   lifeSeconds: secretLife.magicLink,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { json } from '#src/contract/declaration.js';
-import { bodySizes } from '#src/contract/limits.js';
+import { bodySizes, providerLimits } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
 import { otpText, secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
@@ -34,6 +34,13 @@ export const secretRequest = {
   limits: { ...common.limits, calls: 'send' },
   reply: { status: 201, shape: json(tokenShape) },
 } as const;
+
+/** The page of the application that a login at an identity provider leads to. */
+export const applicationPage = z
+  .string()
+  .max(providerLimits.url)
+  .default('')
+  .meta({ description: 'A page on a platform of the project; without it the answer is JSON' });
 
 /** Errors of the operations that complete a login at an identity provider, in addition to those of its protocol. */
 export const externalErrors = [

@@ -1,10 +1,9 @@
-import type { Actor } from '#src/contract/actor.js';
-import type { Operation, RequestFacts } from '#src/contract/operation.js';
-import type { LoginSwitch, Project } from '#src/contract/project.js';
+import type { Operation } from '#src/contract/operation.js';
+import type { LoginSwitch } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits, MessageName, Projects } from '../../../installation/index.js';
+import type { Installation, MessageName } from '../../../installation/index.js';
 import type { Claims, Contact } from '../../claims/index.js';
-import type { ExternalLogins } from '../../external-logins/index.js';
+import type { BrowserCall, ExternalLogins } from '../../external-logins/index.js';
 import type { Factors } from '../../factors/index.js';
 import type { Identities } from '../../identities/index.js';
 import type { OneTimeSecrets } from '../../one-time-secrets/index.js';
@@ -25,31 +24,26 @@ export interface LoginSecret {
 
 /** A one-time secret that users request and receive by mail or SMS. */
 export interface SentSecret<M extends MessageName> extends LoginSecret {
-  readonly message: M;
+  /** The message that it is sent with has the same name. */
+  readonly purpose: M;
   readonly contact: Contact;
   readonly form: 'code' | 'link';
   readonly lifeSeconds: number;
 }
 
 /** A call that presents a one-time secret. */
-export interface RedeemCall {
-  readonly project: Project;
-  readonly actor: Actor;
-  readonly request: RequestFacts;
+export interface RedeemCall extends BrowserCall {
   readonly body: { readonly userId: string; readonly secret: string; readonly otp?: string | undefined };
 }
 
 /** Services that login methods use. */
-export interface LoginDeps {
+export interface LoginDeps extends Pick<Installation, 'courier' | 'limits' | 'projects'> {
   readonly users: Users;
   readonly claims: Claims;
   readonly sessions: Sessions;
   readonly factors: Factors;
   readonly passkeys: Passkeys;
-  readonly limits: Limits;
   readonly secrets: OneTimeSecrets;
-  readonly courier: Courier;
-  readonly projects: Projects;
   readonly identities: Identities;
   readonly providers: Providers;
   readonly externalLogins: ExternalLogins;

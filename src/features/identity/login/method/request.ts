@@ -1,17 +1,13 @@
-import type { Actor } from '#src/contract/actor.js';
-import { auditContextOf, type RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import { auditContextOf } from '#src/contract/operation.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { MessageName, MessageVariables } from '../../../installation/index.js';
+import type { BrowserCall } from '../../external-logins/index.js';
 import { createDisclosure, type Issued, toToken } from '../../one-time-secrets/index.js';
 import type { LoginDeps, SentSecret } from './method.js';
 
 /** A call that requests a code or a link. */
-interface RequestCall {
-  readonly project: Project;
-  readonly actor: Actor;
-  readonly request: RequestFacts;
+interface RequestCall extends BrowserCall {
   readonly body: { readonly userId: string };
 }
 
@@ -22,7 +18,7 @@ interface RequestCall {
 export function createLoginRequest<M extends MessageName>(
   { db, random, config }: Pick<Runtime, 'db' | 'random' | 'config'>,
   { users, limits, secrets, courier }: Pick<LoginDeps, 'users' | 'limits' | 'secrets' | 'courier'>,
-  { purpose, message, contact, form, lifeSeconds }: SentSecret<M>,
+  { purpose, contact, form, lifeSeconds }: SentSecret<M>,
 ) {
   const disclosure = createDisclosure({ config });
   /** The response contains `phrase`; the message must show it too. */
@@ -47,7 +43,7 @@ export function createLoginRequest<M extends MessageName>(
       const secret = await secrets.issue(unit, project, wanted);
       const locale = request.locale ?? account?.locale ?? null;
       const addressee = { to: recipient, userId, name: account?.name ?? '', locale };
-      courier.send(unit, project, { message, ...addressee, variables: variablesOf(secret) });
+      courier.send(unit, project, { message: purpose, ...addressee, variables: variablesOf(secret) });
       return secret;
     });
     return toToken(issued, disclosure.ofLogin(call, issued.secret), phrase);

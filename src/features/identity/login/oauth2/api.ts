@@ -4,14 +4,9 @@ import { bodySizes, providerLimits } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionShape } from '../../sessions/index.js';
-import { externalErrors } from '../method/declarations.js';
+import { applicationPage, externalErrors } from '../method/declarations.js';
 import { scopeText } from './providers/config.js';
 
-const page = z
-  .string()
-  .max(providerLimits.url)
-  .default('')
-  .meta({ description: 'A page on a platform of the project; without it the answer is JSON' });
 const start = {
   tag: 'account',
   method: 'GET',
@@ -21,8 +16,8 @@ const start = {
     params: z.object({ provider: customId }),
     query: z.object({
       project: z.string().max(36).default(''),
-      success: page,
-      failure: page,
+      success: applicationPage,
+      failure: applicationPage,
       scopes: z.array(scopeText).max(providerLimits.scopes).default([]),
     }),
   },

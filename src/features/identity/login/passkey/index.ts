@@ -5,7 +5,7 @@ import { toNewSession } from '../../sessions/index.js';
 import type { LoginMethod } from '../method/method.js';
 import { passkeyLoginApi } from './api.js';
 import { createDecoys } from './decoys.js';
-import { createPasskeyLogin, passkeyLogin } from './method.js';
+import { logInByPasskey, passkeyLogin } from './method.js';
 
 /** Login with a passkey, either of a given address or of any user with a passkey on the device. */
 export const passkey: LoginMethod = {
@@ -17,7 +17,6 @@ export const passkey: LoginMethod = {
     const { db, config } = runtime;
     const { users, passkeys } = toolkit;
     const decoysFor = createDecoys(runtime);
-    const logIn = createPasskeyLogin(runtime, toolkit);
     return implement(passkeyLoginApi, {
       start: async (call) => {
         const { project, body } = call;
@@ -37,10 +36,7 @@ export const passkey: LoginMethod = {
           },
         };
       },
-      finish: async (call) => {
-        const { session, secret } = await logIn(call);
-        return toNewSession(session, secret);
-      },
+      finish: async (call) => toNewSession(await logInByPasskey({ ...toolkit, db }, call)),
     });
   },
 };

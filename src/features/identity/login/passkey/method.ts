@@ -5,6 +5,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type PasskeyRow, readClientData, userHandle } from '../../passkeys/index.js';
 import type { OpenedSession } from '../../sessions/index.js';
+import { refusalRecord } from '../../users/index.js';
 import type { LoginToolkit } from '../method/method.js';
 import type { passkeyLoginApi } from './api.js';
 import { decoyPublicKey } from './decoys.js';
@@ -29,15 +30,10 @@ const decoy = { credentialId: '', publicKey: decoyPublicKey, counter: 0, backupE
 type Deps = LoginToolkit & Pick<Runtime, 'db'>;
 
 /**
- * Logins with a passkey (WebAuthn L3 §7.2). Unknown user, unknown passkey and wrong signature get the same response, after the same queries
+ * Logs in with a passkey (WebAuthn L3 §7.2). Unknown user, unknown passkey and wrong signature get the same response, after the same queries
  * and one signature verification each.
  */
-export function createPasskeyLogin({ db }: Pick<Runtime, 'db'>, toolkit: LoginToolkit) {
-  const deps: Deps = { ...toolkit, db };
-  return (call: Finish) => logIn(deps, call);
-}
-
-async function logIn(deps: Deps, call: Finish): Promise<OpenedSession> {
+export async function logInByPasskey(deps: Deps, call: Finish): Promise<OpenedSession> {
   const { db, limits, passkeys } = deps;
   const { project, body } = call;
   const context = auditContextOf(call);
@@ -88,8 +84,7 @@ async function open(deps: Deps, unit: Unit, call: Finish, shown: Shown): Promise
   const email = body.email ?? account?.email ?? '';
   const refuse = (reason: string, type: ErrorType = 'user_invalid_credentials'): never => {
     const payload = { method: passkeyLogin.factor, email, ip: request.ip, reason };
-    const resource = account === undefined ? 'users' : `users/${account.id}`;
-    unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+    unit.record('loginFailed', refusalRecord(account?.id, payload));
     throw unit.refuse(type);
   };
   if (shown.reason !== undefined || account === undefined || passkey === undefined)

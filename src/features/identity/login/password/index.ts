@@ -4,6 +4,7 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type OpenedSession, toNewSession } from '../../sessions/index.js';
+import { refusalRecord } from '../../users/index.js';
 import type { LoginMethod, LoginToolkit } from '../method/method.js';
 import { passwordLoginApi } from './api.js';
 
@@ -22,8 +23,9 @@ export const password: LoginMethod = {
     return implement(passwordLoginApi, {
       login: async (call) => {
         const account = call.body.email;
-        const opened = await toolkit.limits.attempt(auditContextOf(call), 'login', { account }, () => logIn(call));
-        return toNewSession(opened.session, opened.secret);
+        return toNewSession(
+          await toolkit.limits.attempt(auditContextOf(call), 'login', { account }, () => logIn(call)),
+        );
       },
     });
   },
@@ -51,9 +53,8 @@ function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, lim
 
     return db.work(auditContextOf(call), async (unit) => {
       const refuse = (reason: string, type: ErrorType): never => {
-        const resource = account === undefined ? 'users' : `users/${account.id}`;
         const payload = { method: 'password', email, ip: request.ip, reason };
-        unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+        unit.record('loginFailed', refusalRecord(account?.id, payload));
         throw unit.refuse(type);
       };
       if (account === undefined) throw refuse('unknown address', 'user_invalid_credentials');

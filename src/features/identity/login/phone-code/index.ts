@@ -8,7 +8,6 @@ import { phoneCodeApi } from './api.js';
 const provider = 'phone';
 const secret: SentSecret<'phone-code'> = {
   purpose: 'phone-code',
-  message: 'phone-code',
   contact: 'phone',
   form: 'code',
   lifeSeconds: secretLife.code,

@@ -3,14 +3,9 @@ import { declare, redirect, redirectOr, textReply } from '#src/contract/declarat
 import { bodySizes, providerLimits } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
 import { sessionShape } from '../../sessions/index.js';
-import { externalErrors } from '../method/declarations.js';
+import { applicationPage, externalErrors } from '../method/declarations.js';
 
 const project = z.string().max(36).default('');
-const page = z
-  .string()
-  .max(providerLimits.url)
-  .default('')
-  .meta({ description: 'A page on a platform of the project; without it the answer is JSON' });
 const common = { tag: 'account', input: { params: z.object({ provider: customId }) } } as const;
 
 /** Login with an identity provider that supports SAML 2.0. */
@@ -24,7 +19,10 @@ export const samlApi = declare({
       'Leads the browser to a SAML provider; it comes back with a session. With a session of the browser the identity is added to its account.',
     access: { auth: ['guest', 'user'], login: 'login.saml', jwt: false },
     limits: { calls: 'external-start' },
-    input: { ...common.input, query: z.object({ project, success: page, failure: page }) },
+    input: {
+      ...common.input,
+      query: z.object({ project, success: applicationPage, failure: applicationPage }),
+    },
     reply: {
       status: 302,
       shape: redirect,

@@ -3,7 +3,7 @@ import { providerLimits, samlLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
 import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
 import { lazy } from '#src/platform/runtime/lazy.js';
-import type { ProviderConfig, ProviderKind } from '../../providers/index.js';
+import { invalidProvider, type ProviderConfig, type ProviderKind } from '../../providers/index.js';
 import { addressesOf } from './addresses.js';
 import { certificateOf, type SamlConfig, samlConfigOf, samlConfigShape } from './config.js';
 import { createSamlTest } from './provider-test.js';
@@ -19,14 +19,8 @@ export function createSamlKind(runtime: Pick<Runtime, 'egress' | 'clock' | 'conf
     startPath: 'account/sessions/saml',
     prepare: (...configs) => prepare(runtime.egress, ...configs),
     parse: (_, config) => parse(config, allowInsecure),
-    requireSamePeople: (_, before, after) => {
-      for (const name of ['entityId', 'uidAttribute'] as const)
-        if (before[name] !== after[name])
-          throw invalid(
-            `The ${name === 'entityId' ? 'entity id of the provider' : 'attribute that identifies users'} cannot change, as it decides who the users are. Add another provider.`,
-          );
-    },
-    show: (_, config) => show(samlConfigOf(config)),
+    identifiedBy: { entityId: 'entity id of the provider', uidAttribute: 'attribute that identifies users' },
+    show: (config) => show(samlConfigOf(config)),
     addresses: (projectId, key) => {
       const { entityId, acsUrl } = addressesOf(baseUrl, projectId, key);
       return { spEntityId: entityId, acsUrl };
@@ -49,7 +43,7 @@ async function fetchMetadata(egress: Runtime['egress'], url: string): Promise<st
   try {
     const { status, body } = await egress.request({ method: 'GET', url, purpose: 'saml', ...bounds });
     if (status === 200) return body.toString('utf8');
-    throw invalid(`The address of the metadata answers ${status} instead of 200.`);
+    throw invalidProvider(`The address of the metadata answers ${status} instead of 200.`);
   } catch (error) {
     if (error instanceof Failure) throw error;
     const message = `The metadata cannot be read: ${describeNetworkError(error)}.`;
@@ -71,7 +65,7 @@ async function readMetadata(xml: string, wanted: unknown): Promise<ProviderConfi
     };
   } catch (error) {
     if (!(error instanceof SamlRefused)) throw error;
-    throw invalid(metadataProblems[error.reason] ?? `The metadata cannot be read (${error.reason}).`);
+    throw invalidProvider(metadataProblems[error.reason] ?? `The metadata cannot be read (${error.reason}).`);
   }
 }
 
@@ -80,9 +74,11 @@ function parse(config: unknown, allowInsecure: boolean): ProviderConfig {
   requirePage(parsed.ssoUrl, allowInsecure);
   const certificates = parsed.certificates.map((pem) => certificateOf(pem)?.toString());
   if (certificates.includes(undefined))
-    throw invalid('A certificate is not X.509 in PEM with an RSA key of at least 2048 bits or an elliptic curve.');
+    throw invalidProvider(
+      'A certificate is not X.509 in PEM with an RSA key of at least 2048 bits or an elliptic curve.',
+    );
   if (parsed.idpInitiated && parsed.idpInitiatedPage === '')
-    throw invalid('Logins that the provider begins need a page to lead to: --idp-initiated-page.');
+    throw invalidProvider('Logins that the provider begins need a page to lead to: --idp-initiated-page.');
   return { ...parsed, certificates: [...new Set(certificates)] };
 }
 
@@ -100,7 +96,7 @@ function requirePage(address: string, allowInsecure: boolean): void {
   const page = URL.canParse(address) ? new URL(address) : undefined;
   const isWeb = page?.protocol === 'https:' || (allowInsecure && page?.protocol === 'http:');
   if (page === undefined || !isWeb || page.username !== '' || page.password !== '' || page.hash !== '')
-    throw invalid('The address of the login must be an https URL without user name and fragment.');
+    throw invalidProvider('The address of the login must be an https URL without user name and fragment.');
 }
 
 function parseShape(config: unknown): SamlConfig {
@@ -109,7 +105,7 @@ function parseShape(config: unknown): SamlConfig {
   const [issue] = parsed.error.issues;
   const name = String(issue?.path[0]);
   if (['entityId', 'ssoUrl', 'certificates'].includes(name) && isMissing((config as ProviderConfig)[name]))
-    throw invalid(
+    throw invalidProvider(
       `The ${required[name]} of the provider is missing: give --metadata-url or --metadata-file, or --idp-entity-id, --sso-url and --cert-file.`,
     );
   throw invalidParam(String(issue?.path.join('.')), String(issue?.message));
@@ -134,7 +130,3 @@ const required: Readonly<Record<string, string>> = {
   ssoUrl: 'address for logins by HTTP-Redirect or HTTP-POST',
   certificates: 'signing certificate',
 };
-
-function invalid(message: string): Failure {
-  return new Failure('general_argument_invalid', { message });
-}

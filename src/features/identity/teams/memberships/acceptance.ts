@@ -7,15 +7,11 @@ import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { digest, equalDigests } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { bind } from '#src/platform/runtime/bind.js';
 import { isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
-import type { Claims } from '../../claims/index.js';
-import type { OpenedSession, Sessions } from '../../sessions/index.js';
-import type { Users } from '../../users/index.js';
+import { refusalRecord } from '../../users/index.js';
 import type { Membership } from '../model/membership-store.js';
-import type { NamedMembership } from '../model/membership-view.js';
-import { type MembershipRepository, recordJoined } from '../model/memberships.js';
-import type { Teams } from '../model/service.js';
+import { recordJoined } from '../model/memberships.js';
+import type { MembershipDeps } from './service.js';
 
 /** A request to accept an invitation by its link. */
 interface Acceptance {
@@ -28,37 +24,17 @@ interface Acceptance {
   readonly otp: string | undefined;
 }
 
-interface Deps {
-  readonly users: Users;
-  readonly claims: Claims;
-  readonly sessions: Sessions;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
-}
+type Deps = MembershipDeps;
 
-/** Acceptance of invitations. */
-export interface Acceptances {
-  /** Makes the holder of the secret a member, and opens a session if the caller is a guest. Rejects wrong secrets and blocked users. */
-  accept(
-    unit: Unit,
-    project: Project,
-    input: Acceptance,
-  ): Promise<NamedMembership & { opened: OpenedSession | undefined }>;
-}
-
-/** Creates the service that accepts invitations. */
-export function createAcceptances(deps: Deps): Acceptances {
-  return bind(deps, { accept });
-}
-
-async function accept(deps: Deps, unit: Unit, project: Project, input: Acceptance) {
+/** Makes the holder of the secret a member, and opens a session if the caller is a guest. Rejects wrong secrets and blocked users. */
+export async function acceptInvitation(deps: Deps, unit: Unit, project: Project, input: Acceptance) {
   const { users, sessions, membershipRepository } = deps;
   const { actor, request, otp } = input;
   const { team, membership } = await find(deps, unit, project, input);
   const { userId } = membership;
   const refuse = (reason: string, ...failure: [ErrorType, FailureOptions?]): never => {
     const payload = { method: 'invitation', email: membership.recipient ?? '', ip: request.ip, reason };
-    unit.record('loginFailed', { resource: `users/${userId}`, userId, payload });
+    unit.record('loginFailed', refusalRecord(userId, payload));
     throw unit.refuse(...failure);
   };
   if (!fits(membership, input.secret)) throw refuse('wrong secret', 'team_invalid_secret');

@@ -6,13 +6,11 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import type { Users } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import type { Membership } from '../model/membership-store.js';
-import { type MembershipRepository, membershipRecord, newMembership } from '../model/memberships.js';
-import type { Teams } from '../model/service.js';
+import { membershipRecord, newMembership } from '../model/memberships.js';
+import type { MembershipDeps } from './service.js';
 
 /** A membership to import, confirmed or invited. */
 interface ImportedMembership {
@@ -36,12 +34,6 @@ interface ImportOptions {
   readonly dryRun: boolean;
 }
 
-interface Deps extends Pick<Runtime, 'db' | 'random'> {
-  readonly users: Users;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
-}
-
 /** Imports memberships for the operator, with their ids and times. Sends no messages. */
 interface MembershipImport {
   /** Writes as many of the memberships as possible and returns the outcome of each. */
@@ -62,12 +54,11 @@ interface ImportedTeam {
 }
 
 /** Creates the import of memberships. */
-export function createMembershipImport(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  given: Omit<Deps, 'db' | 'random'>,
-): MembershipImport {
-  return bind({ ...given, db, random }, { importSome, createTeam });
+export function createMembershipImport(deps: Deps): MembershipImport {
+  return bind(deps, { importSome, createTeam });
 }
+
+type Deps = MembershipDeps;
 
 /** The operator has the permissions of a server key with all scopes. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
@@ -111,7 +102,7 @@ async function importOne(
   given: ImportedMembership,
   { keep }: ImportOptions,
 ): Promise<Imported> {
-  const { users, teams, membershipRepository } = deps;
+  const { users, teams } = deps;
   const { teamId, userId } = given;
   const seen = await findPresent(deps, unit, project, given);
   if (seen !== undefined && (keep || isSame(seen, given))) return 'skipped';
@@ -122,7 +113,7 @@ async function importOne(
   const membership =
     present === undefined
       ? await create(deps, unit, project, account, given)
-      : await change(membershipRepository, unit, account, present, given);
+      : await change(deps, unit, account, present, given);
   const event = present === undefined ? 'membershipCreated' : 'membershipUpdated';
   announceMembership(unit, event, { membership, account, teamName: team.name });
   return present === undefined ? 'created' : 'changed';
@@ -171,7 +162,7 @@ async function create(
 
 /** Changes a membership. One that was accepted here stays accepted. */
 async function change(
-  membershipRepository: MembershipRepository,
+  { membershipRepository }: Deps,
   unit: Unit,
   account: UserRecord,
   present: Membership,

@@ -4,30 +4,16 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { digest } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
-import { bind } from '#src/platform/runtime/bind.js';
-import { type Courier, invitedKey, type Limits } from '../../../installation/index.js';
+import { invitedKey } from '../../../installation/index.js';
 import { linkTo } from '../../one-time-secrets/index.js';
-import type { TakenIds } from '../../taken-ids/index.js';
-import type { Users } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import type { Membership } from '../model/membership-store.js';
 import type { NamedMembership } from '../model/membership-view.js';
-import { type MembershipRepository, membershipRecord, newMembership, recordJoined } from '../model/memberships.js';
-import type { TeamCaller, Teams } from '../model/service.js';
+import { membershipRecord, newMembership, recordJoined } from '../model/memberships.js';
+import type { TeamCaller } from '../model/service.js';
 import type { Team } from '../model/store.js';
-import { createInvitedUsers, type Invitation, type InvitedUsers, unreachable } from './invited-users.js';
-
-interface Deps {
-  readonly random: Runtime['random'];
-  readonly users: Users;
-  readonly courier: Courier;
-  readonly limits: Limits;
-  readonly teams: Teams;
-  readonly membershipRepository: MembershipRepository;
-  readonly takenIds: TakenIds;
-  readonly invitedUsers: InvitedUsers;
-}
+import { createInvitee, type Invitation, lockInvitee, lockInviteeOfOwner, unreachable } from './invited-users.js';
+import type { MembershipDeps } from './service.js';
 
 /** The owner who invites, and the page that the link in the mail leads to. */
 interface Invite {
@@ -36,32 +22,15 @@ interface Invite {
   readonly url: URL;
 }
 
-/** Adding people to a team: owners invite by mail, server keys and operators add members directly. */
-export interface Invitations {
-  /** Adds a user to a team directly. An unknown person gets an account. */
-  add(unit: Unit, project: Project, teamId: string, invitation: Invitation): Promise<NamedMembership>;
-  /**
-   * Invites a user by mail. An unknown person gets an account without a password; the response does not reveal which case it was. Refuses
-   * with 429 over quota.
-   */
-  invite(unit: Unit, project: Project, by: Invite, teamId: string, invitation: Invitation): Promise<NamedMembership>;
-}
+type Deps = MembershipDeps;
 
-/** Creates the invitations service. */
-export function createInvitations(
-  runtime: Pick<Runtime, 'random'>,
-  given: Omit<Deps, 'random' | 'invitedUsers'>,
-): Invitations {
-  const deps: Deps = { ...given, random: runtime.random, invitedUsers: createInvitedUsers(given) };
-  return bind(deps, { add, invite });
-}
-
-async function add(deps: Deps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
-  const { teams, membershipRepository, invitedUsers } = deps;
+/** Adds a user to a team directly, for server keys and operators. An unknown person gets an account. */
+export async function addMember(deps: Deps, unit: Unit, project: Project, teamId: string, invitation: Invitation) {
+  const { users, teams, membershipRepository } = deps;
   const team = await teams.lockById(unit, project, teamId);
   const account =
-    (await invitedUsers.findLocked(unit, project, invitation)) ??
-    (await invitedUsers.create(unit, project, invitation, null));
+    (await lockInvitee(users, unit, project, invitation)) ??
+    (await createInvitee(users, unit, project, invitation, null));
   const place =
     (await openInvitation(deps, unit, project, team, account)) ??
     (await placeOfAddress(deps, unit, project, team, account.email));
@@ -76,10 +45,21 @@ async function add(deps: Deps, unit: Unit, project: Project, teamId: string, inv
   return { ...of, membership: joined.membership };
 }
 
-async function invite(deps: Deps, unit: Unit, project: Project, by: Invite, teamId: string, invitation: Invitation) {
-  const { courier, limits, teams, invitedUsers } = deps;
+/**
+ * Invites a user by mail, for owners. An unknown person gets an account without a password; the response does not reveal which case it was.
+ * Refuses with 429 over quota.
+ */
+export async function inviteMember(
+  deps: Deps,
+  unit: Unit,
+  project: Project,
+  by: Invite,
+  teamId: string,
+  invitation: Invitation,
+): Promise<NamedMembership> {
+  const { users, courier, limits, teams } = deps;
   const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
-  const existing = await invitedUsers.findInvited(unit, project, invitation);
+  const existing = await lockInviteeOfOwner(users, unit, project, invitation);
   const ofUser = await openInvitation(deps, unit, project, team, existing);
   const recipient = existing === undefined ? invitation.email : existing.email;
   if (!recipient) throw new Failure(...unreachable);
@@ -89,7 +69,7 @@ async function invite(deps: Deps, unit: Unit, project: Project, by: Invite, team
   // Invitations by address are looked up by address: a lookup by user id would reveal the address's owner.
   const place = invitation.userId === undefined ? await placeOfAddress(deps, unit, project, team, recipient) : ofUser;
   const newcomer = { userId: undefined, email: recipient, phone: undefined, name: invitation.name };
-  const account = existing ?? (await invitedUsers.create(unit, project, newcomer, by.request.locale));
+  const account = existing ?? (await createInvitee(users, unit, project, newcomer, by.request.locale));
   const { membership, secret } = await offer(deps, unit, project, { team, account, recipient, place }, invitation);
   const inviter = by.actor.account.name || (by.actor.account.email ?? team.name);
   courier.send(unit, project, {

@@ -1,28 +1,18 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import { WithSession } from '#src/contract/with-session.js';
-import type { Runtime } from '#src/platform/index.js';
 import { listRequestOf } from '#src/platform/list-query/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { type NamedMembership, toMembership } from '../model/membership-view.js';
 import type { TeamCaller } from '../model/service.js';
-import type { Acceptances } from './acceptance.js';
+import { acceptInvitation } from './acceptance.js';
 import { membershipsApi } from './api.js';
-import type { Invitations } from './invitations.js';
-import type { Memberships } from './service.js';
-
-interface Services {
-  readonly memberships: Memberships;
-  readonly invitations: Invitations;
-  readonly acceptances: Acceptances;
-}
+import { addMember, inviteMember } from './invitations.js';
+import type { MembershipDeps, Memberships } from './service.js';
 
 /** Handlers of the operations on memberships. */
-export function membershipOperations(
-  { db }: Runtime,
-  projects: Projects,
-  { memberships, invitations, acceptances }: Services,
-) {
+export function membershipOperations(deps: MembershipDeps & { readonly projects: Projects }, memberships: Memberships) {
+  const { db, projects } = deps;
   const shown = ({ project, actor }: { project: Call['project']; actor: TeamCaller }, named: NamedMembership) =>
     toMembership(named, memberships.sightOf(project, actor, named));
   const create = async (call: Call<typeof membershipsApi.create>): Promise<NamedMembership> => {
@@ -32,10 +22,10 @@ export function membershipOperations(
       throw new Failure('general_argument_invalid', { message: 'One of `email`, `userId` and `phone` must be given.' });
     const invitation = { email, userId, phone, name, roles };
     if (actor.kind !== 'user')
-      return db.work(auditContextOf(call), (unit) => invitations.add(unit, project, params.teamId, invitation));
+      return db.work(auditContextOf(call), (unit) => addMember(deps, unit, project, params.teamId, invitation));
     const inviter = { actor, request, url: projects.requireOwnUrl(project, url) };
     return db.work(auditContextOf(call), (unit) =>
-      invitations.invite(unit, project, inviter, params.teamId, invitation),
+      inviteMember(deps, unit, project, inviter, params.teamId, invitation),
     );
   };
   return implement(membershipsApi, {
@@ -65,7 +55,7 @@ export function membershipOperations(
     accept: async (call) => {
       const { project, actor, request, params, body } = call;
       const input = { actor, request, teamId: params.teamId, id: params.membershipId, ...body, otp: body.otp };
-      const joined = await db.work(auditContextOf(call), (unit) => acceptances.accept(unit, project, input));
+      const joined = await db.work(auditContextOf(call), (unit) => acceptInvitation(deps, unit, project, input));
       const answer = toMembership(joined, 'everything');
       const { opened } = joined;
       if (opened === undefined) return answer;

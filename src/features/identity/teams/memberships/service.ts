@@ -12,6 +12,10 @@ import {
   readList,
 } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
+import type { Installation } from '../../../installation/index.js';
+import type { Claims } from '../../claims/index.js';
+import type { Sessions } from '../../sessions/index.js';
+import type { TakenIds } from '../../taken-ids/index.js';
 import { type Users, userTable } from '../../users/index.js';
 import { announceMembership } from '../model/announce.js';
 import {
@@ -50,13 +54,19 @@ const fieldsOfMembers: Readonly<Record<string, ListField>> = {
   userId: { ...fields.userId, column: shownId },
 };
 
-interface Deps extends Pick<Runtime, 'db'> {
+/** Features and stores that memberships depend on. */
+export interface MembershipDeps extends Pick<Runtime, 'db' | 'random'>, Pick<Installation, 'courier' | 'limits'> {
   readonly store: MembershipStore;
   readonly users: Users;
+  readonly claims: Claims;
+  readonly sessions: Sessions;
+  readonly takenIds: TakenIds;
   readonly lists: Lists;
   readonly teams: Teams;
   readonly membershipRepository: MembershipRepository;
 }
+
+type Deps = MembershipDeps;
 
 interface NamedMemberships {
   readonly total: number;
@@ -90,12 +100,7 @@ export interface Memberships {
 }
 
 /** Creates the memberships service. */
-export function createMemberships(
-  { db }: Pick<Runtime, 'db'>,
-  store: MembershipStore,
-  given: Omit<Deps, 'db' | 'store'>,
-): Memberships {
-  const deps: Deps = { ...given, db, store };
+export function createMemberships(deps: Deps): Memberships {
   return { sightOf, ...bind(deps, { list, listOfUser, get, changeRoles, remove, endAll }) };
 }
 

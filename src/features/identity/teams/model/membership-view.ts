@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import { toWireInstant, toWireRecord, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Membership } from './membership-store.js';
 
 /** A membership on the wire. */
 export const membershipShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
+    ...wireRecord,
     userId: z.string(),
     userName: z.string(),
     userEmail: z.string(),
@@ -39,9 +37,7 @@ export function toMembership(named: NamedMembership, sight: Sight): z.input<type
   const { membership, teamName } = named;
   const person = seen(named, sight);
   return {
-    $id: membership.id,
-    $createdAt: toWireInstant(membership.createdAt),
-    $updatedAt: toWireInstant(membership.updatedAt),
+    ...toWireRecord(membership),
     userId: person.id,
     userName: person.name,
     userEmail: person.email,

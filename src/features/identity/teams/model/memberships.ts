@@ -28,7 +28,6 @@ export interface MembershipRepository {
   ofUser(reader: Reader, projectId: string, teamId: string, userId: string): Promise<Membership | undefined>;
   /** The open invitation to a team by email address. */
   ofAddress(reader: Reader, projectId: string, teamId: string, address: string): Promise<Membership | undefined>;
-  isOwner(membership: Membership): boolean;
   /** True if the team would have no owner without this member. */
   isLastOwner(unit: Unit, membership: Membership): Promise<boolean>;
   /** Returns the teams that have no owner, for example because the last owner's account was deleted. */
@@ -58,7 +57,6 @@ export function createMembershipRepository(store: MembershipStore): MembershipRe
     isIdTaken: async (reader, id) => (await reader.one(store.ofAnyProject(id))) !== undefined,
     ofUser: (reader, projectId, teamId, userId) => decoded(reader, store.findOfUser(projectId, teamId, userId)),
     ofAddress: (reader, projectId, teamId, address) => decoded(reader, store.findOfAddress(projectId, teamId, address)),
-    isOwner,
     passOn: (unit, membership, { id: userId }) => changed(store, unit, membership, { userId }),
     ...bind(store, { isLastOwner, withoutOwner, add, confirm, change, remove, removeAll, dissolve }),
   };
@@ -69,7 +67,8 @@ async function decoded(reader: Reader, query: Query): Promise<Membership | undef
   return row && memberships.decode(row);
 }
 
-function isOwner({ confirm, roles }: Membership): boolean {
+/** True for a confirmed member with the role `owner`. */
+export function isOwner({ confirm, roles }: Membership): boolean {
   return confirm && roles.includes(ownerRole);
 }
 

@@ -13,7 +13,7 @@ import type { Sessions } from '../../sessions/index.js';
 import type { TakenIds } from '../../taken-ids/index.js';
 import { announceMembership } from './announce.js';
 import { ownerRole } from './membership-store.js';
-import { type MembershipRepository, membershipRecord, newMembership } from './memberships.js';
+import { isOwner, type MembershipRepository, membershipRecord, newMembership } from './memberships.js';
 import { type CountedTeam, memberCount, type Team, type TeamStore, teams } from './store.js';
 import { toTeam } from './view.js';
 
@@ -69,12 +69,7 @@ interface TeamInput {
 }
 
 /** Creates the teams service. */
-export function createTeams(
-  { db, random }: Pick<Runtime, 'db' | 'random'>,
-  store: TeamStore,
-  given: Omit<Deps, 'db' | 'random' | 'store'>,
-): Teams {
-  const deps: Deps = { ...given, db, random, store };
+export function createTeams(deps: Deps): Teams {
   return bind(deps, { lockById, lockAsOwner, get, list, create, rename, changePrefs, remove });
 }
 
@@ -90,7 +85,7 @@ async function lockAsOwner(deps: Deps, unit: Unit, project: Project, actor: Team
   if (actor.kind !== 'user') return team;
   const own = await membershipRepository.ofUser(unit, project.id, id, actor.id);
   if (own?.confirm !== true) throw new Failure('team_not_found');
-  if (!membershipRepository.isOwner(own)) throw new Failure('user_unauthorized');
+  if (!isOwner(own)) throw new Failure('user_unauthorized');
   return team;
 }
 

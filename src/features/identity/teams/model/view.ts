@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { teamLimits } from '#src/contract/limits.js';
 import { teamRole } from '#src/contract/permissions.js';
-import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import { toWireRecord, wireRecord } from '#src/contract/shapes.js';
 import type { CountedTeam } from './store.js';
 
 /** Roles of a member. */
@@ -13,9 +13,7 @@ export const teamRoles = z
 /** A team on the wire. */
 export const teamShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
+    ...wireRecord,
     name: z.string(),
     total: z.int().meta({ description: 'Confirmed members' }),
     prefs: z.record(z.string(), z.unknown()),
@@ -25,9 +23,7 @@ export const teamShape = z
 /** Renders a team for the wire. */
 export function toTeam(team: CountedTeam): z.input<typeof teamShape> {
   return {
-    $id: team.id,
-    $createdAt: toWireInstant(team.createdAt),
-    $updatedAt: toWireInstant(team.updatedAt),
+    ...toWireRecord(team),
     name: team.name,
     total: team.total,
     prefs: { ...team.prefs },

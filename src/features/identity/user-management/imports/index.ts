@@ -2,8 +2,8 @@ import type { ServerKey } from '#src/contract/actor.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
-import { importedOf, type UserChanges, type Users } from '../../users/index.js';
-import { printing } from '../model/keys.js';
+import { importedOf } from '../../users/index.js';
+import { type ManagementDeps, printing } from '../model/keys.js';
 import { importsApi } from './api.js';
 
 interface ImportCall {
@@ -19,20 +19,13 @@ interface ImportCall {
 }
 
 /** Creates the operations that import users from other products with their password hashes. */
-export function createImports(userChanges: UserChanges, users: Users) {
-  const shown = printing(users);
+export function createImports(deps: ManagementDeps) {
+  const shown = printing(deps);
   const take = async (call: ImportCall, hash: ForeignHash) => {
-    const { userId: id, email, name } = call.body;
-    return shown(
-      call.project,
-      await userChanges.importUser(auditContextOf(call), call.project, {
-        id,
-        email,
-        name,
-        hash,
-        imported: importedOf(call.body),
-      }),
-    );
+    const { project, body } = call;
+    const { userId: id, email, name } = body;
+    const input = { id, email, name, hash, imported: importedOf(body) };
+    return shown(project, await deps.userChanges.importUser(auditContextOf(call), project, input));
   };
   return implement(importsApi, {
     bcrypt: (call) => take(call, { algorithm: 'bcrypt', hash: call.body.password }),
@@ -48,13 +41,8 @@ export function createImports(userChanges: UserChanges, users: Users) {
     },
     scryptModified: (call) => {
       const { password: hash, passwordSalt: salt, passwordSaltSeparator: saltSeparator } = call.body;
-      return take(call, {
-        algorithm: 'scrypt-modified',
-        hash,
-        salt,
-        saltSeparator,
-        signerKey: call.body.passwordSignerKey,
-      });
+      const { passwordSignerKey: signerKey } = call.body;
+      return take(call, { algorithm: 'scrypt-modified', hash, salt, saltSeparator, signerKey });
     },
   });
 }

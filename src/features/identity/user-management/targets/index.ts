@@ -1,34 +1,22 @@
 import { emailAddress } from '#src/contract/email-address.js';
 import { Failure, invalidParam } from '#src/contract/errors.js';
 import { userLimits } from '#src/contract/limits.js';
-import { auditContextOf, implement } from '#src/contract/operation.js';
+import { implement } from '#src/contract/operation.js';
 import { phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord, UserTarget } from '#src/contract/user.js';
 import { raw } from '#src/platform/db/template.js';
-import type { Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
-import { toTarget, type UserChanges, type Users } from '../../users/index.js';
-import type { OfUser } from '../model/keys.js';
+import { listRequestOf } from '#src/platform/list-query/index.js';
+import { toTarget } from '../../users/index.js';
+import { type ManagementDeps, type OfUser, userOfCall, workOnUser } from '../model/keys.js';
 import { targetsApi } from './api.js';
 import { createTargetStore, targetFields } from './store.js';
 
 type OfTarget = OfUser & { readonly params: { readonly targetId: string } };
 
-interface Deps {
-  readonly users: Users;
-  readonly userChanges: UserChanges;
-  readonly lists: Lists;
-}
-
 /** Creates the operations of server keys on targets of users. Targets are stored in the user's row, so only that row needs a lock. */
-export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 'random'>, deps: Deps) {
-  const { users, userChanges, lists } = deps;
+export function createTargets(deps: ManagementDeps) {
+  const { db, sql, random, userChanges, lists } = deps;
   const store = createTargetStore(sql);
-  const holding = <T>(call: OfUser, act: (unit: Unit, account: UserRecord) => Promise<T>) =>
-    db.work(auditContextOf(call), async (unit) =>
-      act(unit, await userChanges.lockById(unit, call.project, call.params.userId)),
-    );
   const existing = ({ params }: OfTarget, account: UserRecord): UserTarget => {
     const target = account.targets.find(({ id }) => id === params.targetId);
     if (target === undefined) throw new Failure('user_target_not_found');
@@ -36,15 +24,14 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
   };
 
   return implement(targetsApi, {
-    list: async ({ project, params, query, request }) => {
-      const { id } = await users.get(db, project.id, params.userId);
-      const listing = { rows: store.rows(project.id, id), select: raw('packed'), fields: targetFields };
-      const listRequest = listRequestOf({ query, request });
-      const page = await lists.read(db, listing, listRequest);
+    list: async (call) => {
+      const { id } = await userOfCall(deps, call);
+      const listing = { rows: store.rows(call.project.id, id), select: raw('packed'), fields: targetFields };
+      const page = await lists.read(db, listing, listRequestOf(call));
       return { total: page.total, targets: page.rows.map((row) => toTarget(id, JSON.parse(String(row.packed)))) };
     },
     create: (call) =>
-      holding(call, async (unit, account) => {
+      workOnUser(deps, call, async (unit, account) => {
         const { targetId, providerType, identifier, ...named } = call.body;
         const { targets } = account;
         const id = targetId === uniqueId ? random.id() : targetId;
@@ -59,11 +46,11 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
         return toTarget(account.id, target);
       }),
     get: async (call) => {
-      const account = await users.get(db, call.project.id, call.params.userId);
+      const account = await userOfCall(deps, call);
       return toTarget(account.id, existing(call, account));
     },
     update: (call) =>
-      holding(call, async (unit, account) => {
+      workOnUser(deps, call, async (unit, account) => {
         const { identifier, providerId, name } = call.body;
         const before = existing(call, account);
         const changed = { ...before, updatedAt: unit.now, identifier: identifier ?? before.identifier };
@@ -75,7 +62,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
         return toTarget(account.id, target);
       }),
     delete: (call) =>
-      holding(call, async (unit, account) => {
+      workOnUser(deps, call, async (unit, account) => {
         const target = existing(call, account);
         const targets = account.targets.filter((one) => one !== target);
         await userChanges.changeTargets(unit, call.project, account, targets, 'targetDeleted', target);

@@ -1,7 +1,6 @@
 import type { RawProfile } from '../../../external-logins/index.js';
 import { appleProfile } from './apple.js';
 import type { OAuth2Config } from './config.js';
-import { githubProfile } from './github.js';
 import { type Members, members, type ProfileSource, standardClaims } from './profile.js';
 
 export { isPrivateKey } from './apple.js';
@@ -30,7 +29,17 @@ export interface BuiltIn {
   readonly profile: (source: ProfileSource) => RawProfile | Promise<RawProfile>;
 }
 
-const first = (value: unknown): Members => members(Array.isArray(value) ? value[0] : undefined);
+/**
+ * Profile of a GitHub user. The address in the profile may be any that the user chose to show; the list contains the primary address and
+ * its verification status.
+ */
+async function githubProfile({ get }: ProfileSource): Promise<RawProfile> {
+  const headers = { accept: 'application/vnd.github+json' };
+  const { id, login, name } = members(await get('https://api.github.com/user', headers));
+  const emails = await get('https://api.github.com/user/emails', headers);
+  const primary = (Array.isArray(emails) ? emails : []).map(members).find((one) => one.primary === true);
+  return { id, email: primary?.email, emailVerified: primary?.verified, name: name ?? login };
+}
 
 /** All built-in providers by key, each with a link to the documentation of its responses. */
 export const builtIns: Readonly<Record<string, BuiltIn>> = {
@@ -175,7 +184,7 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     auth: 'post',
     profile: async ({ get, config }) => {
       const { data } = members(await get('https://api.twitch.tv/helix/users', { 'client-id': config.clientId }));
-      const user = first(data);
+      const user = members(Array.isArray(data) ? data[0] : undefined);
       return { id: user.id, email: user.email, emailVerified: true, name: user.display_name };
     },
   },
