@@ -5,6 +5,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { SealedAad } from '../crypto/sealing.js';
 import type { Insert } from './driver.js';
 import type { Value } from './query.js';
+import type { Table } from './table.js';
 
 /** Actor, place and request of a change; recorded in every audit row. */
 export interface AuditContext {
@@ -19,6 +20,16 @@ export interface AuditContext {
   readonly waits?: Waits | undefined;
   /** Request whose response is stored for its duplicates. */
   readonly idempotent?: IdempotentRequest | undefined;
+}
+
+/** The context of changes that a job makes in all projects. */
+export function byJob(id: string, requestId = ''): AuditContext {
+  return { projectId: null, actor: { kind: 'job', id }, requestId };
+}
+
+/** The context of changes that a service makes by itself, in one project or all. */
+export function byService(id: string, projectId: string | null = null, requestId = ''): AuditContext {
+  return { projectId, actor: { kind: 'service', id }, requestId };
 }
 
 /** Details recorded with a change besides its name. */
@@ -43,6 +54,14 @@ export type AppendedTable = Omit<Insert, 'rows'>;
 
 /** Appends a row. Rows are inserted right before the commit, with one statement for a whole group of units. */
 export type Append = (table: AppendedTable, row: readonly Value[]) => void;
+
+/** Creates a function that appends whole rows to a table. */
+export function createAppend<T>({ name, columns, codecs, encode }: Table<T>) {
+  const names = Object.keys(columns) as (keyof T)[];
+  const numbers = names.filter((key) => codecs[key].storage !== 'text').map((key) => columns[key]);
+  const appended: AppendedTable = { table: name, columns: Object.values(columns), numbers: new Set(numbers) };
+  return ({ append }: { readonly append: Append }, row: T): void => append(appended, Object.values(encode(row)));
+}
 
 /** A change that a unit of work recorded. */
 export interface RecordedChange {

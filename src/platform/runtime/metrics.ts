@@ -19,7 +19,7 @@ export interface Metrics {
   counter<L extends string = never>(options: MetricOptions<L>): Counter<L>;
   gauge<L extends string = never>(options: MetricOptions<L>): Gauge<L>;
   histogram<L extends string = never>(options: MetricOptions<L> & { readonly buckets: number[] }): Histogram<L>;
-  /** Registers a callback that runs before each rendering, for values that are not counted as they change. */
+  /** Registers a callback that runs before each rendering, for values that are not counted as they change. If it fails, they stay. */
   beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
   render(): Promise<string>;
@@ -87,7 +87,7 @@ export function createMetrics(): Metrics {
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
-      for (const measure of measurements) await measure();
+      for (const measure of measurements) await measure().catch(() => {});
       return registry.metrics();
     },
   };

@@ -8,8 +8,6 @@ import { createAuditStore } from './model/store.js';
 import { createAuditJobs } from './sealing/jobs.js';
 import { createAuditKeys } from './sealing/keys.js';
 import { measureSealing } from './sealing/metrics.js';
-import { createRecentEntries } from './sealing/recent.js';
-import { createRetention } from './sealing/retention.js';
 import { createSealer } from './sealing/sealer.js';
 import { createAuditVerification } from './sealing/verification.js';
 import { createAudit } from './service.js';
@@ -20,7 +18,7 @@ export { verifyExport } from './chain/export-file.js';
 export { publicKeyOf } from './chain/statement.js';
 export type { SubjectErasure } from './erasure/index.js';
 export { BrokenChainError } from './sealing/sealer.js';
-export type { AuditEntry } from './service.js';
+export type { AuditEntry } from './sealing/verification.js';
 export { toAuditEntry } from './view.js';
 
 /** The audit log as a hash chain: sealing, reading and verifying it. */
@@ -29,9 +27,7 @@ export function createAuditFeature(runtime: Runtime, masterKey: Pick<MasterKeys,
   const keys = createAuditKeys(runtime, store, masterKey);
   const sealer = createSealer(runtime, store, keys);
   const verification = createAuditVerification(runtime, store, keys);
-  const retention = createRetention(runtime, store, { keys, verification });
-  const recent = createRecentEntries(runtime, store, { keys, verification });
-  const audit = createAudit(runtime, { store, keys, sealer, verification, recent });
+  const audit = createAudit(runtime, { store, keys, sealer, verification });
   const worker = createWorker({
     round: sealer.run,
     idle: async () => {},
@@ -54,6 +50,6 @@ export function createAuditFeature(runtime: Runtime, masterKey: Pick<MasterKeys,
     subjects: createSubjectErasure(runtime),
     worker,
     operations,
-    jobs: createAuditJobs(runtime, store, worker, retention),
+    jobs: createAuditJobs(runtime, { store, keys, verification }, worker),
   };
 }

@@ -1,24 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditLimits } from '#src/contract/limits.js';
-import type { Instant } from '#src/contract/shapes.js';
 import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../outbox/index.js';
-import type { Subject } from './chain/entry.js';
 import { printEntry, printHead, printHeader, printSegment } from './chain/export-file.js';
-import { type AuditRow, type AuditStore, auditHeads, type EntryFilter } from './model/store.js';
+import { type AuditStore, type EntryFilter, headIn } from './model/store.js';
 import type { AuditKeys } from './sealing/keys.js';
-import type { RecentEntries } from './sealing/recent.js';
-import { type Sealer, signedHeadOf } from './sealing/sealer.js';
-import type { LogVerdict, Verification } from './sealing/verification.js';
+import type { Sealer } from './sealing/sealer.js';
+import type { AuditEntry, Verification } from './sealing/verification.js';
 
 /** Page start before every entry. */
 const beforeAll = Number.MAX_SAFE_INTEGER;
-
-/** An entry with its remaining personal values. */
-export interface AuditEntry {
-  readonly row: AuditRow;
-  readonly subjects: readonly Subject[];
-}
 
 /** Entries, newest first, and the start of the next page; null at the end. */
 interface AuditPage {
@@ -27,7 +18,7 @@ interface AuditPage {
 }
 
 /** Reads, exports and verifies the audit log. A server seals new entries within a second; `seal` does it at once. */
-interface Audit {
+interface Audit extends Pick<Verification, 'verify' | 'verifyRecent' | 'lastRecorded'> {
   /** Seals all waiting entries. Throws BrokenChainError if the chain cannot be continued. */
   seal(): Promise<void>;
   list(filter: EntryFilter, page: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
@@ -37,11 +28,6 @@ interface Audit {
   headSeq(): Promise<number>;
   /** The lines of an export. Throws Failure `general_unavailable` if the retention removes entries during the export. */
   exported(projectId: string | undefined): AsyncGenerator<string>;
-  verify(notedHead?: string): Promise<LogVerdict>;
-  /** Verifies the signed head, the last entries before it, and some unsealed entries. Returns a description of the first fault. */
-  verifyRecent(): Promise<string | undefined>;
-  /** The time when the last sealed entry was recorded. */
-  lastRecorded(): Promise<Instant | undefined>;
   /** The public key that verifies an export; empty before anything is sealed. */
   publicKey(): Promise<string>;
   /** True if the log has entries of a project. The project may be deleted. */
@@ -53,19 +39,12 @@ interface AuditDeps {
   readonly keys: AuditKeys;
   readonly sealer: Sealer;
   readonly verification: Verification;
-  readonly recent: RecentEntries;
 }
 
 /** Creates the service of the audit log. */
-export function createAudit(
-  { db }: Pick<Runtime, 'db'>,
-  { store, keys, sealer, verification, recent }: AuditDeps,
-): Audit {
-  const { withSubjects, pageAfter, segments } = verification;
-  const head = async () => {
-    const row = await db.one(store.head());
-    return row === undefined ? undefined : signedHeadOf(auditHeads.decode(row));
-  };
+export function createAudit({ db }: Pick<Runtime, 'db'>, { store, keys, sealer, verification }: AuditDeps): Audit {
+  const { withSubjects, pageAfter, segments, verify, verifyRecent, lastRecorded } = verification;
+  const head = () => headIn(db, store.head());
   return {
     seal: sealer.runAll,
     list: async (filter, { before = beforeAll, limit }) => {
@@ -102,9 +81,9 @@ export function createAudit(
         throw new Failure('general_unavailable', { retryAfter: 1 });
       if (signed !== undefined && signed.seq > 0) yield printHead(signed);
     },
-    verify: verification.verify,
-    verifyRecent: recent.verify,
-    lastRecorded: recent.lastRecorded,
+    verify,
+    verifyRecent,
+    lastRecorded,
     publicKey: () => keys.publicText(db),
     hasProject: async (projectId) => (await db.one(store.hasProject(projectId))) !== undefined,
   };

@@ -1,5 +1,6 @@
 import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { refusalLimits } from '#src/contract/limits.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createWorker, type Worker } from '#src/platform/jobs/worker.js';
 import type { Projects } from '../../installation/index.js';
@@ -29,20 +30,13 @@ interface Refusals {
   count: number;
 }
 
-/** The source of a request. */
-interface RequestSource {
-  readonly ip: string;
-  /** Its origin, if that is refused. */
-  readonly origin: string | undefined;
-}
-
 /** Records refused requests. Writes one entry per kind and minute with a count, as callers control the number of requests. */
 interface RefusalLog {
   /**
    * Counts a request if the error refuses it. A refused origin counts without an error too, because the browser withholds the response from
-   * the page. The server's log also gets the origin, with advice for the operator.
+   * the page. The server's log also gets the origin, with advice for the operator. `from.origin` is set only if it is refused.
    */
-  note(projectId: string | null, error: unknown, from: RequestSource): void;
+  note(projectId: string | null, error: unknown, from: Pick<Refusals, 'ip' | 'origin'>): void;
   readonly worker: Worker;
 }
 
@@ -86,7 +80,7 @@ async function write({ db, random, state }: Deps): Promise<void> {
   state.refused = new Map();
   state.origins = 0;
   const requestId = random.id();
-  const context = (projectId: string | null) => ({ projectId, actor: { kind: 'service', id: 'refusals' }, requestId });
+  const context = (projectId: string | null) => byService('refusals', projectId, requestId);
   await db.work(context(null), async (unit) => {
     for (const { projectId, reason, ip, origin, count: requests } of batch) {
       const payload = { reason, count: requests, ip, ...(origin === undefined ? {} : { origin }) };

@@ -53,9 +53,8 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   const readBacklog = () => history.backlog(oldestEvent);
   runtime.metrics.beforeRender(async () => {
-    // Keeps the last values while the database is unavailable; another metric reports that.
-    const backlog = await readBacklog().catch(() => undefined);
-    if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds, backlog.dueSeconds);
+    const { waiting, oldestSeconds, dueSeconds } = await readBacklog();
+    metrics.backlog(waiting, oldestSeconds, dueSeconds);
   });
   projects.emptiedBy(webhooks.emptyProject);
   projects.beforeRemoval(async (unit, projectId) => {

@@ -1,4 +1,5 @@
 import { webhookLimits } from '#src/contract/limits.js';
+import { byJob, byService } from '#src/platform/db/outbox.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job, Settle } from '#src/platform/jobs/scheduler.js';
@@ -16,7 +17,7 @@ export function createDeliverySettling(
   { db, clock }: Pick<Runtime, 'db' | 'clock'>,
   deliveries: DeliveryStore,
 ): Settle {
-  const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
+  const by = byJob('clock.settle');
   return async (signal) => {
     // Continues until none is left: a batch may be smaller if deliveries end concurrently.
     for (let moved = settledAtOnce; moved > 0; ) {
@@ -33,7 +34,7 @@ export function createWebhookJobs(
   { store, deliveries, events }: { store: WebhookStore; deliveries: DeliveryStore; events: EventStore },
 ): readonly Job[] {
   const prune = async (signal: AbortSignal): Promise<void> => {
-    const by = { projectId: null, actor: { kind: 'service', id: 'webhooks' }, requestId: '' };
+    const by = byService('webhooks');
     const before = instantOf(clock.now() - webhookLimits.retentionDays * 86_400_000);
     for (const row of await db.all(store.all())) {
       const webhook = webhooks.decode(row);

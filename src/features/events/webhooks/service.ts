@@ -15,8 +15,7 @@ import type { EventStore } from './deliveries/event-store.js';
 import { aadOf } from './deliveries/post.js';
 import { newSecret, requireSecret } from './deliveries/signature.js';
 import type { DeliveryStore } from './deliveries/store.js';
-import type { WebhookAddress } from './deliveries/tables.js';
-import type { WebhookStates } from './deliveries/webhook-states.js';
+import type { WebhookAddress, WebhookStates } from './deliveries/tables.js';
 import { type Webhook, type WebhookStore, webhooks } from './model/store.js';
 
 /** Properties of a webhook chosen by the caller. */
@@ -128,16 +127,10 @@ async function create(deps: Deps, unit: Unit, project: Project, input: NewWebhoo
     throw new Failure('webhook_limit_exceeded');
   const id = input.id === uniqueId ? random.id() : input.id;
   const secret = input.secret ?? newSecret(random);
-  const { name, url, events: names, enabled, tls, authUsername } = input;
   const webhook: Webhook = {
+    ...input,
     projectId: project.id,
     id,
-    name,
-    url,
-    events: names,
-    enabled,
-    tls,
-    authUsername,
     authPassword: sealPassword(deps, project, id, input.authPassword),
     secret: seal(deps, project, id, 'secret', secret),
     previousSecret: null,

@@ -99,20 +99,7 @@ export function toAttempt({ test, ...attempt }: ListedAttempt): WireDelivery {
 
 /** Converts a delivery without attempts to the same format. */
 export function toDelivery(delivery: Delivery): WireDelivery {
-  const { id, createdAt, webhookId, eventId, event, attempt, state, dueAt, test } = delivery;
+  const { id: deliveryId, state, dueAt } = delivery;
   const none = { statusCode: 0, ok: false, error: '', durationMs: 0, response: '' };
-  return toAttempt({
-    id,
-    createdAt,
-    projectId: delivery.projectId,
-    webhookId,
-    deliveryId: id,
-    eventId,
-    event,
-    attempt,
-    state,
-    test,
-    ...none,
-    nextAttemptAt: state === 'delivering' ? null : dueAt,
-  });
+  return toAttempt({ ...delivery, ...none, deliveryId, nextAttemptAt: state === 'delivering' ? null : dueAt });
 }

@@ -1,4 +1,3 @@
-import type { Project } from '#src/contract/project.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
@@ -28,7 +27,8 @@ export function createMailbox(
   store: MessageStore,
   { projects, contents, texts }: { projects: Projects; contents: Contents; texts: Texts },
 ): Mailbox {
-  const open = async (project: Project, row: MessageRow) => {
+  const open = async (row: MessageRow) => {
+    const project = await projects.current(row.projectId);
     const locals = contents.localsOf(project, row);
     const composed: Composed | undefined =
       locals === undefined || !isMessageName(row.template)
@@ -39,13 +39,8 @@ export function createMailbox(
   return {
     list: async (reader, projectId, limit) => {
       const rows = (await reader.all(store.list({ projectId }, limit))).map((row) => messageTable.decode(row));
-      const cached = new Map<string, Project>();
       const listed: ListedMail[] = [];
-      for (const row of rows) {
-        const project = cached.get(row.projectId) ?? (await projects.get(reader, row.projectId));
-        cached.set(project.id, project);
-        listed.push(toListedMail(row, await open(project, row)));
-      }
+      for (const row of rows) listed.push(toListedMail(row, await open(row)));
       return listed;
     },
     lastHour: async (reader) => {
@@ -57,7 +52,7 @@ export function createMailbox(
       const found = await reader.one(id === null ? store.list({ projectId }, 1) : store.find(id));
       const row = found && messageTable.decode(found);
       if (row === undefined || (projectId !== null && row.projectId !== projectId)) return undefined;
-      return toShownMail(row, await open(await projects.get(reader, row.projectId), row));
+      return toShownMail(row, await open(row));
     },
   };
 }

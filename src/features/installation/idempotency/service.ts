@@ -82,7 +82,7 @@ const mostAbandoned = 10_000;
 /** Creates the service. */
 export function createIdempotency(runtime: IdempotencyRuntime, store: IdempotencyStore): Idempotency {
   const { db, clock, random, sealing } = runtime;
-  const { take: takeQuota } = createUsageQuotas({ db, clock }, store);
+  const takeQuota = createUsageQuotas({ db, clock }, store);
   const deps: Deps = { db, clock, random, sealing, store, takeQuota, waiting: { count: 0 }, abandoned: new Set() };
   return {
     ...bind(deps, { once, keep }),
@@ -168,19 +168,8 @@ async function claim(
   const takesBytes = await takeQuota({ projectId, caller });
   const id = random.id();
   const now = clock.now();
-  const row = {
-    hash,
-    projectId,
-    caller,
-    fingerprint,
-    claim: id,
-    claimedUntil: now + leaseMs,
-    createdAt: now,
-    status: null,
-    answer: null,
-    etag: null,
-    bytes: 0,
-  };
+  const begun = { fingerprint, claim: id, claimedUntil: now + leaseMs, createdAt: now };
+  const row = { hash, projectId, caller, ...begun, status: null, answer: null, etag: null, bytes: 0 };
   const claimed = await db
     .work(by, (unit) => unit.one(store.claim(row, oldest(clock))))
     .catch((error: unknown) => {

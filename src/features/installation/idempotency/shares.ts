@@ -1,7 +1,9 @@
 import { Failure } from '#src/contract/errors.js';
 import { idempotencyLimits } from '#src/contract/limits.js';
 import { Lru } from '#src/platform/cache/lru.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
+import { createSingleFlight } from '#src/platform/runtime/single-flight.js';
 import type { IdempotencyStore } from './store.js';
 
 /** The project and caller of a request with a key. */
@@ -29,53 +31,48 @@ const dayMs = idempotencyLimits.hours * 3_600_000;
 export function createUsageQuotas({ db, clock }: Pick<Runtime, 'db' | 'clock'>, store: IdempotencyStore) {
   const usages = new Lru<Usage>({ bytes: 1_048_576, entries: 10_000, largest: 1024 });
 
+  const readOnce = createSingleFlight<Usage>();
+
   /** Caches counts for some seconds, so concurrent requests of other processes may exceed a quota. */
-  const usageOf = async (name: string, query: Parameters<typeof db.one>[0]): Promise<Usage> => {
-    const known = () => {
-      const usage = usages.get(name);
-      return usage !== undefined && usage.until >= clock.monotonic() ? usage : undefined;
-    };
-    const before = known();
-    if (before !== undefined) return before;
-    const row = await db.one(query);
-    // A concurrent request may have stored its count, with later requests included.
-    const meanwhile = known();
-    if (meanwhile !== undefined) return meanwhile;
-    const until = clock.monotonic() + idempotencyLimits.usageSeconds * 1000;
-    const { requests, bytes, oldest } = row ?? {};
-    const usage = { requests: Number(requests), bytes: Number(bytes), oldest: Number(oldest ?? clock.now()), until };
-    usages.set(name, usage, 100);
-    return usage;
+  const usageOf = async (name: string, query: Query): Promise<Usage> => {
+    const known = usages.get(name);
+    if (known !== undefined && known.until >= clock.monotonic()) return known;
+    // Concurrent requests share one count.
+    return readOnce(async () => {
+      const { requests, bytes, oldest } = (await db.one(query)) ?? {};
+      const until = clock.monotonic() + idempotencyLimits.usageSeconds * 1000;
+      const usage = { requests: Number(requests), bytes: Number(bytes), oldest: Number(oldest ?? clock.now()), until };
+      usages.set(name, usage, 100);
+      return usage;
+    }, name);
   };
   const secondsUntil = (time: number) => Math.ceil(Math.min(dayMs, Math.max(1, time - clock.now())) / 1000);
-  return {
-    /**
-     * Reserves quota for a request. Returns a function that reserves bytes for the response; it returns false if the response must not be
-     * stored. Throws Failure `general_rate_limit_exceeded`.
-     */
-    take: async ({ projectId, caller }: KeyedCaller): Promise<(bytes: number) => boolean> => {
-      const isKey = caller.startsWith('key:');
-      const all = await usageOf(`${isKey ? 'keys' : 'users'} ${projectId}`, store.usage(projectId, isKey));
-      const own = isKey
-        ? undefined
-        : await usageOf(`${caller} ${projectId}`, store.usageOfCaller(projectId, caller, clock.now() - dayMs));
-      if (own !== undefined && own.requests >= idempotencyLimits.requestsOfCaller)
-        throw tooMany('You have', secondsUntil(own.oldest + dayMs));
-      if (all.requests >= idempotencyLimits.requests)
-        throw tooMany(
-          isKey ? 'The server keys of the project have' : 'The users of the project have',
-          idempotencyLimits.fullRetrySeconds,
-        );
-      const held = own === undefined ? [all] : [all, own];
-      for (const usage of held) usage.requests += 1;
-      const mostOfAll = isKey ? idempotencyLimits.bytes : idempotencyLimits.bytesForUsers;
-      return (bytes) => {
-        if (bytes > idempotencyLimits.answerBytes || all.bytes + bytes > mostOfAll) return false;
-        if (own !== undefined && own.bytes + bytes > idempotencyLimits.bytesOfCaller) return false;
-        for (const usage of held) usage.bytes += bytes;
-        return true;
-      };
-    },
+  /**
+   * Reserves quota for a request. Returns a function that reserves bytes for the response; it returns false if the response must not be
+   * stored. Throws Failure `general_rate_limit_exceeded`.
+   */
+  return async ({ projectId, caller }: KeyedCaller): Promise<(bytes: number) => boolean> => {
+    const isKey = caller.startsWith('key:');
+    const all = await usageOf(`${isKey ? 'keys' : 'users'} ${projectId}`, store.usage(projectId, isKey));
+    const own = isKey
+      ? undefined
+      : await usageOf(`${caller} ${projectId}`, store.usageOfCaller(projectId, caller, clock.now() - dayMs));
+    if (own !== undefined && own.requests >= idempotencyLimits.requestsOfCaller)
+      throw tooMany('You have', secondsUntil(own.oldest + dayMs));
+    if (all.requests >= idempotencyLimits.requests)
+      throw tooMany(
+        isKey ? 'The server keys of the project have' : 'The users of the project have',
+        idempotencyLimits.fullRetrySeconds,
+      );
+    const held = own === undefined ? [all] : [all, own];
+    for (const usage of held) usage.requests += 1;
+    const mostOfAll = isKey ? idempotencyLimits.bytes : idempotencyLimits.bytesForUsers;
+    return (bytes) => {
+      if (bytes > idempotencyLimits.answerBytes || all.bytes + bytes > mostOfAll) return false;
+      if (own !== undefined && own.bytes + bytes > idempotencyLimits.bytesOfCaller) return false;
+      for (const usage of held) usage.bytes += bytes;
+      return true;
+    };
   };
 }
 

@@ -4,10 +4,20 @@ import { createTimetable, type Job, type Timetable } from '#src/platform/jobs/sc
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { createNotice, type Notice } from '#src/platform/runtime/notice.js';
-import { isPassing, traceOf } from './describe-error.js';
-import type { Leases } from './leases.js';
-import type { Run, Runner } from './runner.js';
+import { describeError, isPassing, traceOf } from './describe-error.js';
+import type { JobLease, Leases } from './leases.js';
+import type { JobMetrics } from './metrics.js';
 import type { JobRow } from './store.js';
+
+/** Result of a run. `interrupted`: the process ended. `lost`: another process claimed the job. In both cases the slot stays due. */
+export interface Run {
+  readonly outcome: 'ok' | 'failed' | 'interrupted' | 'lost';
+  readonly durationMs: number;
+  /** Message for operators if the run failed. */
+  readonly error: string | null;
+  /** The thrown error; for the log only. */
+  readonly cause?: unknown;
+}
 
 /** A job and its parsed schedule. */
 interface ScheduledJob {
@@ -31,8 +41,8 @@ interface Deps extends Pick<Runtime, 'clock' | 'log'> {
   readonly scheduled: ReadonlyMap<string, ScheduledJob>;
   /** Names of the jobs under a lease. */
   readonly shared: readonly string[];
+  readonly metrics: JobMetrics;
   readonly leases: Leases;
-  readonly runner: Runner;
   readonly ending: AbortSignal;
   /** Runs of this process, by job. */
   readonly busy: Map<string, Promise<unknown>>;
@@ -45,16 +55,14 @@ interface Deps extends Pick<Runtime, 'clock' | 'log'> {
 export function createExecutor(
   { clock, log }: Pick<Runtime, 'clock' | 'log'>,
   jobs: readonly Job[],
-  leases: Leases,
-  runner: Runner,
-  ending: AbortSignal,
+  parts: Pick<Deps, 'metrics' | 'leases' | 'ending'>,
 ) {
   const scheduled = new Map<string, ScheduledJob>(jobs.map((job) => [job.name, scheduledJob(job)]));
   if (scheduled.size < jobs.length) throw new Error('two jobs share a name');
   const shared = jobs.filter(({ lease }) => lease === 'database').map(({ name }) => name);
   const busy: Deps['busy'] = new Map();
   const underWay: Deps['underWay'] = new Set();
-  const deps: Deps = { clock, log, scheduled, shared, leases, runner, ending, busy, underWay, notices: new Map() };
+  const deps: Deps = { clock, log, ...parts, scheduled, shared, busy, underWay, notices: new Map() };
   return {
     all: (): ScheduledJob[] => [...scheduled.values()],
     has: (name: string): boolean => scheduled.has(name),
@@ -101,14 +109,50 @@ function track<T>({ underWay }: Deps, work: Promise<T>): Promise<T> {
 }
 
 async function runDue(deps: Deps, name: string): Promise<Run | undefined> {
-  const { leases, runner } = deps;
+  const { leases } = deps;
   const { job, slot } = get(deps, name);
-  if (job.lease === 'process') return runner.run(job);
+  if (job.lease === 'process') return runHere(deps, job);
   const row = await leases.find(name);
   if (row === undefined) await leases.enroll([{ name, slot }]);
   if (row === undefined || !isDue(deps, row, slot)) return undefined;
   const lease = await leases.claim(name, slot);
-  return lease === undefined ? undefined : runner.runUnder(lease, job, slot);
+  return lease === undefined ? undefined : runUnder(deps, lease, job, slot);
+}
+
+async function attempt({ clock }: Deps, job: Job, signal: AbortSignal): Promise<Run> {
+  const started = clock.monotonic();
+  const ended = () => Math.round(clock.monotonic() - started);
+  try {
+    await job.run(signal);
+    return { outcome: 'ok', durationMs: ended(), error: null };
+  } catch (cause) {
+    if (signal.aborted) return { outcome: 'interrupted', durationMs: ended(), error: null };
+    return { outcome: 'failed', durationMs: ended(), error: describeError(cause), cause };
+  }
+}
+
+function counted({ metrics }: Deps, { name }: Job, ended: Run): Run {
+  metrics.run(name, ended.outcome, ended.durationMs / 1000);
+  return ended;
+}
+
+/** Runs a job without a lease. */
+async function runHere(deps: Deps, job: Job): Promise<Run> {
+  return counted(deps, job, await attempt(deps, job, deps.ending));
+}
+
+/** Runs a job and releases its lease. An interrupted slot stays due. */
+async function runUnder(deps: Deps, lease: JobLease, job: Job, slot: string): Promise<Run> {
+  const { clock, leases, ending } = deps;
+  const lost = new AbortController();
+  const stopKeeping = leases.keep(lease, () => lost.abort());
+  const ended = await attempt(deps, job, AbortSignal.any([ending, lost.signal])).finally(stopKeeping);
+  const { outcome, durationMs: lastDurationMs, error: lastError } = ended;
+  const now = instantOf(clock.now());
+  const succeeded = outcome === 'ok' ? { lastSuccessAt: now } : {};
+  const result = { lastSlot: slot, lastFinishedAt: now, lastDurationMs, lastError, ...succeeded };
+  const isReleased = await leases.release(lease, outcome === 'interrupted' ? {} : result);
+  return counted(deps, job, isReleased ? ended : { ...ended, outcome: 'lost' });
 }
 
 function get({ scheduled, clock }: Deps, name: string): ScheduledJob & { readonly slot: string } {
@@ -153,12 +197,12 @@ async function due(deps: Deps): Promise<string[]> {
 
 /** Runs a job now; undefined if a process is already running it. */
 async function run(deps: Deps, name: string): Promise<Run | undefined> {
-  const { leases, runner } = deps;
+  const { leases } = deps;
   const { job, slot } = get(deps, name);
-  if (job.lease === 'process') return alone(deps, name, () => runner.run(job));
   return alone(deps, name, async () => {
+    if (job.lease === 'process') return runHere(deps, job);
     await leases.enroll([{ name, slot }]);
     const lease = await leases.claim(name);
-    return lease === undefined ? undefined : runner.runUnder(lease, job, slot);
+    return lease === undefined ? undefined : runUnder(deps, lease, job, slot);
   });
 }

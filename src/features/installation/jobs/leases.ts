@@ -1,6 +1,6 @@
 import { jobLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { type AuditContext, byJob } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isAhead, isRunning, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
@@ -65,33 +65,21 @@ async function find({ db, store }: Deps, name: string): Promise<JobRow | undefin
 async function enroll(deps: Deps, jobs: readonly { readonly name: string; readonly slot: string }[]): Promise<void> {
   if (jobs.length === 0) return;
   await deps.db.work(by(deps, 'enroll'), async (unit) => {
-    const added = jobs.map(({ name, slot }) => ({
-      name,
-      lastSlot: slot,
-      createdAt: unit.now,
-      fence: 0,
-      owner: null,
-      leaseUntil: null,
-      lastError: null,
-      lastStartedAt: null,
-      lastFinishedAt: null,
-      lastSuccessAt: null,
-      lastDurationMs: null,
-    }));
+    const added = jobs.map(({ name, slot }) => ({ name, lastSlot: slot, createdAt: unit.now, fence: 0 }));
     await unit.run(deps.store.enroll(added));
   });
 }
 
 function by({ random }: Deps, name: string): AuditContext {
-  return { projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() };
+  return byJob(name, random.id());
 }
 
 async function claim(deps: Deps, name: string, slot?: string): Promise<JobLease | undefined> {
   const row = await deps.db.work(by(deps, name), (unit) => {
     const latest = latestPast(millisecondsOf(unit.now));
     const ahead = { slot: instantOf(latest), lease: instantOf(latest + leaseMs) };
-    const given = { name, owner: deps.scheduler.owner, now: unit.now, until: until(deps), ahead };
-    return unit.one(deps.store.claim(slot === undefined ? given : { ...given, slot }));
+    const { owner } = deps.scheduler;
+    return unit.one(deps.store.claim({ name, owner, now: unit.now, until: until(deps), ahead, slot }));
   });
   return row === undefined ? undefined : { name, fence: Number(row.fence) };
 }

@@ -3,10 +3,9 @@ import { jobLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
-import { createExecutor } from './executor.js';
+import { createExecutor, type Run } from './executor.js';
 import { createLeases } from './leases.js';
 import { createJobMetrics } from './metrics.js';
-import { createRunner, type Run } from './runner.js';
 import type { JobRow } from './store.js';
 import { type JobState, toJobState } from './view.js';
 
@@ -41,8 +40,7 @@ export function createJobs(runtime: JobDeps, jobs: readonly Job[]): Jobs {
   const metrics = createJobMetrics(runtime);
   const leases = createLeases(runtime);
   const ending = new AbortController();
-  const runner = createRunner(runtime, metrics, leases, ending.signal);
-  const executor = createExecutor(runtime, jobs, leases, runner, ending.signal);
+  const executor = createExecutor(runtime, jobs, { metrics, leases, ending: ending.signal });
   const { tick, run } = executor;
 
   runtime.metrics.beforeRender(async () => {

@@ -1,5 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { endLease, isFree, leaseColumns, leased, renewLease } from '#src/platform/db/leased-rows.js';
+import { endLease, isFree, leaseColumns, leased, type RowLease, renewLease } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 
@@ -21,15 +21,12 @@ export const cronJobs = table('cron_jobs', {
 export type JobRow = ReturnType<typeof cronJobs.decode>;
 
 /** A claim of a lease by a process. */
-interface Claim {
+interface Claim extends RowLease {
   readonly name: string;
-  readonly owner: string;
-  readonly now: Instant;
-  readonly until: Instant;
   /** Latest possible last slot and lease end. Later values are ignored. */
   readonly ahead: { readonly slot: Instant; readonly lease: Instant };
   /** Claims only if this slot was not run yet. */
-  readonly slot?: Instant;
+  readonly slot?: Instant | undefined;
 }
 
 /** SQL over the jobs. */
@@ -41,7 +38,8 @@ export function createJobStore(sql: Sql) {
     list: () => sql`select ${cronJobs.row} from cron_jobs`,
     find: ({ name }: { name: string }) => sql`select ${cronJobs.row} from cron_jobs where name = ${name}`,
     /** Inserts missing rows; keeps existing ones. */
-    enroll: (rows: readonly JobRow[]) => sql`${cronJobs.insert(rows)} on conflict (name) do nothing`,
+    enroll: (rows: readonly Pick<JobRow, 'name' | 'lastSlot' | 'createdAt' | 'fence'>[]) =>
+      sql`${cronJobs.insert(rows)} on conflict (name) do nothing`,
     /** Claims a lease that is free or expired. Returns a row only if claimed. */
     claim: ({ name, slot, ahead, ...lease }: Claim) => {
       const isNew = slot !== undefined && sql`and (last_slot < ${slot} or last_slot > ${ahead.slot})`;

@@ -8,6 +8,7 @@ import {
   type Rate,
 } from '#src/contract/limits.js';
 import { addressKey } from '#src/platform/admission/limiter.js';
+import { byJob } from '#src/platform/db/outbox.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { keysOfUser, type Rates, windowOf } from './rates.js';
@@ -71,10 +72,9 @@ export function createOverview(
       ),
     list: async (reader, selection) => {
       const now = clock.now();
-      const rows = await reader.all(store.list(stored(selection), now));
-      return rows
-        .map((row) => limitCounters.decode(row))
-        .map((row) => {
+      return (await reader.all(store.list(stored(selection), now)))
+        .map((found) => {
+          const row = limitCounters.decode(found);
           const rate = rateOfRow(row);
           const { intervalMs, windowMs } = windowOf(rate);
           const arrival = arrivalAt(row, now, windowMs);
@@ -91,11 +91,10 @@ export function createOverview(
     forget: (unit, projectId, keys, addresses) =>
       unit.run(store.reset({ projectId, keys: [...keys, ...addresses.map(addressKey)] })),
     settle: async (signal) => {
-      const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
       for (let moved: number = jobLimits.batch; moved === jobLimits.batch; ) {
         signal.throwIfAborted();
         const now = clock.now();
-        moved = await db.work(by, async (unit) => {
+        moved = await db.work(byJob('clock.settle'), async (unit) => {
           const rows = (await unit.all(store.ahead(now, jobLimits.batch))).map((row) => limitCounters.decode(row));
           for (const row of rows)
             await unit.run(store.place(row, arrivalAt(row, now, windowOf(rateOfRow(row)).windowMs), now));

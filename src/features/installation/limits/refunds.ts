@@ -1,6 +1,6 @@
 import type { Rate } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { type AuditContext, byService } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { windowOf } from './rates.js';
@@ -39,9 +39,7 @@ export function createRefunds({ db }: Pick<Runtime, 'db'>, store: LimitStore): R
   const settle = async (): Promise<void> => {
     const some = owed.splice(0, 100);
     if (some.length === 0) return;
-    await write({ projectId: null, actor: { kind: 'service', id: 'limits' }, requestId: '' }, some).catch(() =>
-      keep(some),
-    );
+    await write(byService('limits'), some).catch(() => keep(some));
   };
   return {
     give: async (by, refunds, reason) => {

@@ -10,12 +10,7 @@ import { createRefunds, type Refunds } from './refunds.js';
 import { arrivalAt, type LimitStore, limitCounters } from './store.js';
 
 /** Keys of the counters to use, by kind. Each is counted separately. */
-interface LimitKeys {
-  readonly account?: string;
-  readonly address?: string;
-  readonly anyone?: string;
-  readonly project?: string;
-}
+type LimitKeys = { readonly [Kind in LimitKind]?: string };
 
 /** Counts calls of the security classes in the database, shared by all processes and the command line. */
 export interface LimitCounting {
@@ -62,8 +57,8 @@ export function createCounting(
 ): LimitCounting {
   const deps: Deps = { db, clock, ...rates, store, refunds: createRefunds({ db }, store) };
   return {
-    allows: async (unit, name, keys) => (await takeAll(deps, unit, name, keys)) === undefined,
     attempt: (by, name, keys, verify) => attempt(deps, by, name, keys, verify),
+    allows: async (unit, name, keys) => (await takeAll(deps, unit, name, keys)) === undefined,
     ...bind(deps, { take, giveBack, consume, requireSend, requireChallenge, forgive }),
   };
 }

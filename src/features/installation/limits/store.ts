@@ -47,7 +47,17 @@ export function createLimitStore(sql: Sql) {
     find: (counter: CounterKey) =>
       sql`select ${limitCounters.row} from limit_counters where ${isCounter(sql, counter)}`,
     remove: (counter: CounterKey) => sql`delete from limit_counters where ${isCounter(sql, counter)}`,
-    ...bind(sql, { advance, place, ahead, retreat, list, prune, reset }),
+    /** Sets the arrival time of a counter on the current clock. */
+    place: (counter: CounterKey, arrival: number, now: number) =>
+      sql`update limit_counters set arrival = ${arrival}, counted_at = ${now} where ${isCounter(sql, counter)}`,
+    /** Refunds one call. */
+    retreat: (counter: CounterKey, intervalMs: number) =>
+      sql`update limit_counters set arrival = arrival - ${intervalMs} where ${isCounter(sql, counter)}`,
+    list: (selection: StoredSelection, now: number) => sql`
+      select ${limitCounters.row} from limit_counters where ${isSelected(sql, selection)} and arrival > ${now}
+      order by class, arrival desc limit 1000`,
+    reset: (selection: StoredSelection) => sql`delete from limit_counters where ${isSelected(sql, selection)}`,
+    ...bind(sql, { advance, ahead, prune }),
   };
 }
 
@@ -73,27 +83,11 @@ function advance(sql: Sql, counter: CounterKey, now: number, { intervalMs, windo
     where ${next} <= ${now + windowMs} returning arrival`;
 }
 
-/** Sets the arrival time of a counter on the current clock. */
-function place(sql: Sql, counter: CounterKey, arrival: number, now: number): Query {
-  return sql`update limit_counters set arrival = ${arrival}, counted_at = ${now} where ${isCounter(sql, counter)}`;
-}
-
 /** Counters last counted before the clock was set back. */
 function ahead(sql: Sql, now: number, limit: number): Query {
   const latest = latestPast(now);
   return sql`
     select ${limitCounters.row} from limit_counters where arrival > ${latest} and counted_at > ${latest} limit ${limit}`;
-}
-
-/** Refunds one call. */
-function retreat(sql: Sql, counter: CounterKey, intervalMs: number): Query {
-  return sql`update limit_counters set arrival = arrival - ${intervalMs} where ${isCounter(sql, counter)}`;
-}
-
-function list(sql: Sql, selection: StoredSelection, now: number): Query {
-  return sql`
-    select ${limitCounters.row} from limit_counters where ${isSelected(sql, selection)} and arrival > ${now}
-    order by class, arrival desc limit 1000`;
 }
 
 function isSelected(sql: Sql, { projectId, kind, keys }: StoredSelection): SqlPart {
@@ -107,8 +101,4 @@ function prune(sql: Sql, before: number, limit: number): Query {
   return sql`
     delete from limit_counters
     where (${key}) in (select ${key} from limit_counters where arrival < ${before} limit ${limit}) and arrival < ${before}`;
-}
-
-function reset(sql: Sql, selection: StoredSelection): Query {
-  return sql`delete from limit_counters where ${isSelected(sql, selection)}`;
 }

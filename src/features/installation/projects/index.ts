@@ -12,8 +12,8 @@ import { toPlatform } from './view.js';
 
 export type { ServerKeys } from './keys.js';
 export type { ProjectPlatform } from './platforms.js';
-export { isReferenceOn } from './reference.js';
 export type { Projects } from './service.js';
+export { isReferenceOn } from './settings.js';
 export { toKey, toPlatform, toProject } from './view.js';
 
 type InProject = Parameters<typeof auditContextOf>[0] & { readonly project: { readonly id: string } };

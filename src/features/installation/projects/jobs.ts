@@ -1,5 +1,6 @@
 import { jobLimits } from '#src/contract/limits.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
+import { byJob } from '#src/platform/db/outbox.js';
 import type { Query, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -25,7 +26,7 @@ export function createRebinding(
   { projects, masterKey, columns }: RebindingDeps,
 ): Job {
   const name = 'sealing.bind';
-  const by = () => ({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() });
+  const by = () => byJob(name, random.id());
 
   /** The statement that rebinds a value. Undefined if the value cannot be opened, for example because it was moved from another row. */
   const rebound = async (column: SealedColumn, found: Row) => {

@@ -20,9 +20,7 @@ interface PlatformInput {
   readonly hostname: string;
 }
 
-interface NewPlatform extends PlatformInput {
-  readonly id: string;
-}
+type NewPlatform = PlatformInput & { readonly id: string };
 
 /** Platforms of projects: pages and apps that may use a project. */
 export interface Platforms {

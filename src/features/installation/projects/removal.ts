@@ -1,5 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { type AuditContext, byJob } from '#src/platform/db/outbox.js';
 import { tablesOfProjects } from '#src/platform/db/project-rows.js';
 import { createSteps, type StepReport, type Steps } from '#src/platform/db/steps.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
@@ -71,7 +71,7 @@ export function createProjectRemoval(
         const rows = await db.all(store.interruptedRemovals(instantOf(now - restMs.interrupted), instantOf(now)));
         for (const row of rows) {
           const { projectId } = projectRemovals.decode(row);
-          await removeRows(deps, { projectId, actor: { kind: 'job', id: name }, requestId: random.id() }, { signal });
+          await removeRows(deps, { ...byJob(name, random.id()), projectId }, { signal });
         }
       },
     },

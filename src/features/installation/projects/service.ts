@@ -19,11 +19,6 @@ import { deletedProjects, type ProjectStore, platforms, projects } from './store
 const cacheMs = 500;
 const cacheBounds = { bytes: 8_388_608, entries: 1000, largest: 1_048_576 } as const;
 
-interface NewProject {
-  readonly id: string;
-  readonly name: string;
-}
-
 interface ProjectChange {
   readonly name?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -46,7 +41,7 @@ export interface Projects extends Platforms, ProjectOrigins, ProjectRemoval {
    */
   proposeId(reader: Reader, name: string): Promise<string>;
   /** Throws Failure `project_already_exists`, and `project_id_taken` for the id of a deleted project. */
-  create(unit: Unit, input: NewProject): Promise<Project>;
+  create(unit: Unit, input: Pick<Project, 'id' | 'name'>): Promise<Project>;
   /** Changes the name and single settings. A setting of null returns to its default. Throws Failure for unknown keys and invalid values. */
   update(unit: Unit, id: string, change: ProjectChange): Promise<Project>;
   /** True if a project with this id was deleted. */
@@ -136,7 +131,7 @@ async function proposeId({ random, store }: Deps, reader: Reader, name: string):
   return id;
 }
 
-async function create({ masterKey, sealing, store }: Deps, unit: Unit, { id, name }: NewProject): Promise<Project> {
+async function create({ masterKey, sealing, store }: Deps, unit: Unit, { id, name }: Pick<Project, 'id' | 'name'>) {
   if (!customId.safeParse(id).success) {
     throw new Failure('general_argument_invalid', {
       message: 'The id of a project consists of A-Z a-z 0-9 . _ -.',

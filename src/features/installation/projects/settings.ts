@@ -1,5 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { type ProjectSettings, projectSettings } from '#src/contract/project.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import type { Config } from '#src/platform/config/schema.js';
 
 /** Applies a change to stored settings. A null resets a setting to its default. Throws Failure for unknown settings and invalid values. */
 export function mergeSettings(
@@ -24,4 +26,9 @@ export function mergeSettings(
     });
   }
   return merged as Partial<ProjectSettings>;
+}
+
+/** True if the project shows the pages for developers. */
+export function isReferenceOn(settings: ProjectSettings, { baseUrl }: Pick<Config, 'baseUrl'>): boolean {
+  return settings['api.reference'] ?? isOnLocalhost(baseUrl);
 }

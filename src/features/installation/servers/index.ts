@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Claim, SharedLimiter } from '#src/platform/admission/shared-limiter.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { type AuditContext, byService } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
 import { createSingleFlight } from '#src/platform/runtime/single-flight.js';
 import { version } from '#src/platform/runtime/version.js';
-import { OtherServers } from './others.js';
 import { createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
 
 export type { ServerRow } from './store.js';
@@ -17,6 +16,9 @@ export type { ServerRow } from './store.js';
  * while others run). Without renewal it counts as ended after `ended`.
  */
 const periods = { exchange: 1000, look: 2000, together: 4000, renew: 30_000, ended: 90_000 } as const;
+
+/** Reads of an unchanged row after which its server counts as ended. Clocks of other machines are not compared. */
+const unchangedReads = 10;
 
 /** The servers that use the database. */
 interface Servers {
@@ -58,7 +60,7 @@ export function createServers(runtime: ServersRuntime, limiter: SharedLimiter): 
     log,
     migrator,
     store: createServerStore(sql),
-    by: { projectId: null, actor: { kind: 'service', id: 'servers' }, requestId: id },
+    by: byService('servers', null, id),
     own: { id, host: hostname(), pid: process.pid, version: version(), keyFile },
     limiter,
     others: new OtherServers(),
@@ -123,4 +125,34 @@ async function end({ db, clock, store, by, own, state }: Deps): Promise<void> {
   for (const timer of state.timers.splice(0)) clearInterval(timer);
   const goneBefore = instantOf(clock.now() - periods.ended);
   await db.note(by, async (unit) => void (await unit.run(store.remove(own.id, goneBefore)))).catch(() => {});
+}
+
+interface Known {
+  readonly seenAt: string;
+  reads: number;
+}
+
+/** The other servers of the database, by their rows. A server that was killed leaves its row, which changes no more. */
+class OtherServers {
+  #known = new Map<string, Known>();
+  #some = false;
+
+  /** True if others were running at the last read. */
+  get some(): boolean {
+    return this.#some;
+  }
+
+  /** The claims of each server that is running. */
+  running(rows: readonly ServerRow[]): (readonly Claim[])[] {
+    const before = this.#known;
+    this.#known = new Map();
+    const running = rows.filter(({ id, seenAt }) => {
+      const known = before.get(id);
+      const reads = known?.seenAt === seenAt ? known.reads + 1 : 0;
+      this.#known.set(id, { seenAt, reads });
+      return reads < unchangedReads;
+    });
+    this.#some = running.length > 0;
+    return running.map(({ claims }) => claims ?? []);
+  }
 }

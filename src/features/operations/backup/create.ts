@@ -16,6 +16,7 @@ import {
   type BackupPart,
   folders,
   formatVersion,
+  hashed,
   headName,
   manifestName,
 } from './manifest.js';
@@ -168,12 +169,5 @@ async function bytesOf(files: FileStore, key: string): Promise<AsyncIterable<Uin
       `the bytes of a file are missing or were erased during the backup: ${key}; run svc files check`,
       { cause },
     );
-  }
-}
-
-async function* hashed(bytes: AsyncIterable<Uint8Array>, digest: { update(piece: Uint8Array): unknown }) {
-  for await (const piece of bytes) {
-    digest.update(piece);
-    yield piece;
   }
 }

@@ -32,8 +32,7 @@ export function createBackupFeature(runtime: Runtime) {
   runtime.metrics.beforeRender(async () => {
     const due = backupDueSince(runtime);
     if (due !== undefined) metrics.due.set(due / 1000);
-    // Keeps the last value while the database is unavailable.
-    const last = await backups.lastBackup().catch(() => undefined);
+    const last = await backups.lastBackup();
     if (last !== undefined) metrics.lastSuccess.set(Date.parse(last.createdAt) / 1000);
   });
   return {

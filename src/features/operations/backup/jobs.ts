@@ -3,13 +3,14 @@ import { decrypted } from '#src/platform/archive/encryption.js';
 import { DamagedArchiveError, entriesOf } from '#src/platform/archive/reader.js';
 import { parseKeep } from '#src/platform/config/backup-settings.js';
 import { openDatabase } from '#src/platform/db/index.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { type AuditContext, byJob } from '#src/platform/db/outbox.js';
 import { FileStoreError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createTimetable, type Job, JobError } from '#src/platform/jobs/scheduler.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { whyUnreadable, whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { backupArchive, type MadeBackup } from './archive.js';
+import { hashed } from './manifest.js';
 import type { BackupMetrics } from './metrics.js';
 import { isOwnName, newBackupName } from './names.js';
 import { type BackupPlace, defaultLocation, openPlace } from './place.js';
@@ -69,11 +70,7 @@ async function backUp(runtime: Deps, backups: Backups, place: BackupPlace, signa
   const passphrase = config.backupPassphrase?.reveal();
   const name = newBackupName(at, passphrase !== undefined);
   const file = place.fileOf(name);
-  const by: AuditContext = {
-    projectId: null,
-    actor: { kind: 'job', id: backupJob },
-    requestId: runtime.random.id(),
-  };
+  const by = byJob(backupJob, runtime.random.id());
   const writing = <T>(body: () => Promise<T>) => explained(file, whyUnwritable, 'cannot be written', body);
   const reading = <T>(body: () => Promise<T>) => explained(file, whyUnreadable, 'cannot be read', body);
   const made = await writing(async () => {
@@ -137,14 +134,9 @@ interface Written extends Pick<Writing, 'name' | 'passphrase' | 'signal'> {
 /** Reads an archive again, decrypts it, and compares its digests. */
 async function sameBytes({ store }: BackupPlace, { name, passphrase, signal, made }: Written): Promise<boolean> {
   const digest = createHash('sha256');
-  const bytes = async function* () {
-    for await (const piece of untilAborted(await store.read(name), signal)) {
-      digest.update(piece);
-      yield piece;
-    }
-  };
   try {
-    for await (const entry of entriesOf(decrypted(bytes(), passphrase))) for await (const _ of entry.bytes);
+    const bytes = hashed(untilAborted(await store.read(name), signal), digest);
+    for await (const entry of entriesOf(decrypted(bytes, passphrase))) for await (const _ of entry.bytes);
     return digest.digest('hex') === made.sha256;
   } catch (error) {
     if (error instanceof DamagedArchiveError || error instanceof ObjectNotFoundError) return false;

@@ -16,6 +16,7 @@ import {
   type BackupPart,
   folders,
   formatVersion,
+  hashed,
   headName,
   headSchema,
   manifestName,
@@ -66,9 +67,9 @@ export async function loadBackup(bytes: AsyncIterable<Uint8Array>, target: LoadT
     const { name } = entry;
     if (name === manifestName) manifest = parsed(manifestSchema, await wholeOf(entry));
     else if (name.startsWith(`${folders.files}/`)) {
-      const { bytes: content, digest } = hashed(entry);
-      await target.file(name.slice(folders.files.length + 1), content);
-      found.push({ name, size: entry.size, sha256: digest() });
+      const digest = createHash('sha256');
+      await target.file(name.slice(folders.files.length + 1), hashed(entry.bytes, digest));
+      found.push({ name, size: entry.size, sha256: digest.digest('hex') });
       files += 1;
     } else {
       const table = name.split('/')[1] ?? '';
@@ -107,17 +108,6 @@ function parsed<T>(schema: { parse(value: unknown): T }, bytes: Buffer): T {
   } catch (cause) {
     throw new DamagedArchiveError('its description is damaged', { cause });
   }
-}
-
-function hashed({ bytes }: ArchiveEntry): { bytes: AsyncIterable<Uint8Array>; digest(): string } {
-  const hash = createHash('sha256');
-  async function* pieces() {
-    for await (const piece of bytes) {
-      hash.update(piece);
-      yield piece;
-    }
-  }
-  return { bytes: pieces(), digest: () => hash.digest('hex') };
 }
 
 function requireEqual(

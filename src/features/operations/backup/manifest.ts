@@ -1,4 +1,6 @@
+import type { Hash } from 'node:crypto';
 import { z } from 'zod';
+import type { ArchiveEntry } from '#src/platform/archive/writer.js';
 
 /** Version of the format. A program restores backups of its own version and of earlier ones. */
 export const formatVersion = 1;
@@ -53,3 +55,11 @@ export const manifestSchema = z.object({
 export type BackupManifest = z.output<typeof manifestSchema>;
 /** An entry with its digest. */
 export type BackupPart = z.output<typeof part>;
+
+/** The same bytes, which are added to a digest as they are read. */
+export async function* hashed(bytes: ArchiveEntry['bytes'], digest: Hash): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    digest.update(piece);
+    yield piece;
+  }
+}

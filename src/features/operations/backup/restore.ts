@@ -1,6 +1,6 @@
 import { backupHold } from '#src/platform/db/backup-hold.js';
-import { statement } from '#src/platform/db/query.js';
 import { dropEverything } from '#src/platform/db/table-removal.js';
+import { raw } from '#src/platform/db/template.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type LoadedBackup, loadBackup } from './load.js';
 import { createBackupStore } from './store.js';
@@ -60,9 +60,9 @@ export async function restoreBackup(
     await migrator.migrate(connection);
     await connection.run(backupHold.clearAll(sql));
     await connection.run(createBackupStore(sql).disown());
-    // Leases and rows of the processes that ran when the backup was made.
-    for (const table of ['cron_jobs', 'servers']) await connection.run(statement(`delete from ${table}`));
-    if (endsSessions) for (const table of credentials) await connection.run(statement(`delete from ${table}`));
+    // The first two hold leases and rows of the processes that ran when the backup was made.
+    for (const table of ['cron_jobs', 'servers', ...(endsSessions ? credentials : [])])
+      await connection.run(sql`delete from ${raw(table)}`);
     return loaded;
   });
 }

@@ -13,7 +13,7 @@ import {
   tableShapes,
 } from '#src/platform/db/neutral-rows.js';
 import { openSnapshot } from '#src/platform/db/open-snapshot.js';
-import { type Sql, statement } from '#src/platform/db/query.js';
+import type { Sql } from '#src/platform/db/query.js';
 import { dropEverything } from '#src/platform/db/table-removal.js';
 import { raw } from '#src/platform/db/template.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
@@ -68,7 +68,7 @@ interface Progress {
   readonly words: { readonly at: number; readonly after: number };
 }
 
-const progressTable = 'copy_progress';
+const progressTable = raw('copy_progress');
 
 /** Finds out if a database is empty, holds an unfinished copy, or data. */
 export async function copyState({ driver, migrator }: Pick<Side, 'driver' | 'migrator'>): Promise<TargetState> {
@@ -105,11 +105,12 @@ export async function copyDatabase(source: Side, target: Side, options: CopyOpti
       });
     await indexWords(target, progress, options);
     const digests = await verified(connection, source, target, tables, options);
+    const { sql } = target;
     await target.driver.exclusive(async (to) => {
       // The new tables have the triggers that a job would add.
-      await to.run(statement('update collections set tracked = 1 where tracked = 0'));
-      await to.run(statement(`drop table ${progressTable}`));
-      await to.run(statement(`delete from schema_migrations where name = '${unfinishedCopy}'`));
+      await to.run(sql`update collections set tracked = 1 where tracked = 0`);
+      await to.run(sql`drop table ${progressTable}`);
+      await to.run(sql`delete from schema_migrations where name = ${unfinishedCopy}`);
     });
     return digests;
   } finally {
@@ -134,9 +135,9 @@ async function begin(target: Side, tables: readonly TableShape[], isOver: boolea
     await migrator.migrate(to);
     const now = instantOf(clock.now());
     await to.run(sql`insert into schema_migrations (name, applied_at) values (${unfinishedCopy}, ${now})`);
-    await to.run(statement(`create table ${progressTable} (owner text not null, value text not null)`));
+    await to.run(sql`create table ${progressTable} (owner text not null, value text not null)`);
     const { owner } = progress;
-    await to.run(sql`insert into ${raw(progressTable)} (owner, value) values (${owner}, ${JSON.stringify(progress)})`);
+    await to.run(sql`insert into ${progressTable} (owner, value) values (${owner}, ${JSON.stringify(progress)})`);
   });
   return progress;
 }
@@ -145,10 +146,10 @@ async function begin(target: Side, tables: readonly TableShape[], isOver: boolea
 async function takeOver({ driver, random, sql }: Side, tables: readonly TableShape[]): Promise<Progress> {
   const owner = random.id();
   return driver.exclusive(async (to) => {
-    const [row] = await to.all(statement(`select value from ${progressTable}`));
+    const [row] = await to.all(sql`select value from ${progressTable}`);
     const progress = JSON.parse(String(row?.value)) as Progress;
     if (progress.tables.join() !== tables.map(({ name }) => name).join()) throw new CopyError('changed');
-    await to.run(sql`update ${raw(progressTable)} set owner = ${owner}`);
+    await to.run(sql`update ${progressTable} set owner = ${owner}`);
     return { ...progress, owner };
   });
 }
@@ -168,7 +169,7 @@ async function advance(
 
 async function saveProgress(to: Connection, sql: Sql, progress: Progress): Promise<void> {
   const saved = await to.run(
-    sql`update ${raw(progressTable)} set value = ${JSON.stringify(progress)} where owner = ${progress.owner}`,
+    sql`update ${progressTable} set value = ${JSON.stringify(progress)} where owner = ${progress.owner}`,
   );
   if (saved === 0) throw new CopyError('taken');
 }

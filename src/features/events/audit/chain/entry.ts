@@ -16,16 +16,17 @@ export interface ChainEntry {
   readonly mac: string;
 }
 
+/** The columns of a new entry, in the order of its HMAC. */
+const recorded = ['id', 'projectId', 'at', 'actorKind', 'actorId', 'action', 'resource', 'requestId', 'data'] as const;
+
 /** The text that the HMAC of an entry covers: its columns as a JSON array. */
 export function recordedText(entry: Omit<ChainEntry, 'seq' | 'mac'>): string {
-  const { id, projectId, at, actorKind, actorId, action, resource, requestId, data } = entry;
-  return JSON.stringify([id, projectId, at, actorKind, actorId, action, resource, requestId, data]);
+  return JSON.stringify(recorded.map((name) => entry[name]));
 }
 
 /** SHA-256 of an entry's canonical JSON: an array of its values in a fixed order. */
 export function digestOf(entry: ChainEntry): string {
-  const { seq, id, projectId, at, actorKind, actorId, action, resource, requestId, data, mac } = entry;
-  return digest(JSON.stringify([seq, id, projectId, at, actorKind, actorId, action, resource, requestId, data, mac]));
+  return digest(JSON.stringify([entry.seq, ...recorded.map((name) => entry[name]), entry.mac]));
 }
 
 /** The previous hash of the first entry. */

@@ -54,24 +54,9 @@ export function printHead(head: SignedHead): string {
 
 /** The line of an entry. For an entry of another project only the digest, which reveals nothing but continues the chain. */
 export function printEntry(entry: ChainEntry, hash: string, projectId: string | undefined): string {
-  const { seq, id, at, actorKind, actorId, action, resource, requestId, data, mac } = entry;
   if (projectId !== undefined && entry.projectId !== projectId)
-    return JSON.stringify({ seq, digest: digestOf(entry), hash });
-  const { projectId: own } = entry;
-  return JSON.stringify({
-    seq,
-    id,
-    projectId: own,
-    at,
-    actorKind,
-    actorId,
-    action,
-    resource,
-    requestId,
-    data,
-    mac,
-    hash,
-  });
+    return JSON.stringify({ seq: entry.seq, digest: digestOf(entry), hash });
+  return JSON.stringify({ ...entry, hash }, Object.keys(entryLine.shape));
 }
 
 /** Reference values for an export. */

@@ -36,38 +36,26 @@ export interface Signer {
 /** Finds a public key by its id; undefined if it is unknown. */
 export type PublicKeys = (keyId: string) => KeyObject | undefined;
 
-const headText = (keyId: string, { seq, hash, at }: Head) =>
-  JSON.stringify(['svc.audit.head', 1, keyId, seq, hash, at]);
-const segmentText = (keyId: string, { firstSeq, lastSeq, previousHash, hash, at }: Segment) =>
-  JSON.stringify(['svc.audit.segment', 1, keyId, firstSeq, lastSeq, previousHash, hash, at]);
-
-const signText = ({ id, privateKey }: Signer, text: string): Signed => ({
-  keyId: id,
-  signature: sign(null, Buffer.from(text), privateKey).toString('base64url'),
-});
-const isSigned = (keys: PublicKeys, { keyId, signature }: Signed, text: string): boolean => {
-  const key = keys(keyId);
-  return key !== undefined && verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64url'));
-};
-
-/** Signs a head. */
-export function signHead(signer: Signer, head: Head): SignedHead {
-  return { ...head, ...signText(signer, headText(signer.id, head)) };
+/** The bytes that a signature covers. */
+function signedBytes(keyId: string, stated: Head | Segment): Buffer {
+  const { hash, at } = stated;
+  const parts =
+    'seq' in stated
+      ? ['svc.audit.head', 1, keyId, stated.seq, hash, at]
+      : ['svc.audit.segment', 1, keyId, stated.firstSeq, stated.lastSeq, stated.previousHash, hash, at];
+  return Buffer.from(JSON.stringify(parts));
 }
 
-/** Signs a segment. */
-export function signSegment(signer: Signer, segment: Segment): SignedSegment {
-  return { ...segment, ...signText(signer, segmentText(signer.id, segment)) };
+/** Signs a head or a segment. */
+export function signStatement<T extends Head | Segment>({ id, privateKey }: Signer, stated: T): T & Signed {
+  return { ...stated, keyId: id, signature: sign(null, signedBytes(id, stated), privateKey).toString('base64url') };
 }
 
-/** True if a known key signed this head. */
-export function isHeadGenuine(keys: PublicKeys, head: SignedHead): boolean {
-  return isSigned(keys, head, headText(head.keyId, head));
-}
-
-/** True if a known key signed this segment. */
-export function isSegmentGenuine(keys: PublicKeys, segment: SignedSegment): boolean {
-  return isSigned(keys, segment, segmentText(segment.keyId, segment));
+/** True if a known key signed this head or segment. */
+export function isGenuine(keys: PublicKeys, stated: SignedHead | SignedSegment): boolean {
+  const key = keys(stated.keyId);
+  const signature = Buffer.from(stated.signature, 'base64url');
+  return key !== undefined && verify(null, signedBytes(stated.keyId, stated), key, signature);
 }
 
 /** The public part of an Ed25519 key: 32 bytes in base64url, as in the member `x` of RFC 8037. */

@@ -1,6 +1,6 @@
 import { bind } from '#src/platform/runtime/bind.js';
 import { type ChainEntry, digestOf, firstHash, hashOf } from './entry.js';
-import { isHeadGenuine, isSegmentGenuine, type PublicKeys, type SignedHead, type SignedSegment } from './statement.js';
+import { isGenuine, type PublicKeys, type SignedHead, type SignedSegment } from './statement.js';
 
 /** An entry with its hash. An export contains only the digest of an entry of another project. */
 export type Link = { readonly hash: string; readonly previousHash?: string } & (
@@ -39,7 +39,7 @@ interface VerifierOptions {
 }
 
 /**
- * Verifies a chain from its start: segments, then entries, then the head. Keeps one hash in memory. After a faulty entry, continues with
+ * Verifies a chain in order: segments, then entries, then the head. Keeps one hash in memory. After a faulty entry, continues with
  * the hash stored in it, so that one fault does not hide later ones.
  */
 export interface ChainVerifier {
@@ -63,15 +63,15 @@ interface Chain extends VerifierOptions {
   readonly findings: ChainFinding[];
 }
 
-/** Creates a verifier of a chain. */
-export function createChainVerifier(options: VerifierOptions): ChainVerifier {
+/** Creates a verifier of a chain, from its start or after a known entry. */
+export function createChainVerifier(options: VerifierOptions, after = { seq: 0, hash: firstHash }): ChainVerifier {
   const wasNoted = options.notedHead === undefined;
-  const chain: Chain = { ...options, next: 1, hash: firstHash, entries: 0, wasNoted, findings: [] };
+  const chain: Chain = { ...options, next: after.seq + 1, hash: after.hash, entries: 0, wasNoted, findings: [] };
   return { ...bind(chain, { segment, entry, report, isFull, end }), isBroken: () => chain.findings.length > 0 };
 }
 
 function segment(chain: Chain, stated: SignedSegment): void {
-  if (!isSegmentGenuine(chain.keys, stated)) report(chain, stated.firstSeq, 'The signature of the segment is wrong.');
+  if (!isGenuine(chain.keys, stated)) report(chain, stated.firstSeq, 'The signature of the segment is wrong.');
   else if (stated.firstSeq !== chain.next || stated.previousHash !== chain.hash)
     report(chain, chain.next, 'The segment does not continue the chain.');
   advance(chain, stated.lastSeq, stated.hash);
@@ -132,7 +132,7 @@ function endAt(chain: Chain, head: SignedHead | undefined): void {
   const { keys, isSigned, next, hash } = chain;
   if (head === undefined) report(chain, next, 'The signed head is missing.');
   else if (head.seq === 0 && next === 1 && head.signature === '' && !isSigned()) return;
-  else if (!isHeadGenuine(keys, head)) report(chain, null, 'The signature of the head is wrong.');
+  else if (!isGenuine(keys, head)) report(chain, null, 'The signature of the head is wrong.');
   else if (head.seq >= next) report(chain, next, missing(next, head.seq));
   else if (head.seq < next - 1) report(chain, head.seq + 1, 'The signed head does not cover this entry.');
   else if (head.hash !== hash) report(chain, head.seq, 'The hash is not that of the signed head.');

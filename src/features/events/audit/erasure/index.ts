@@ -1,4 +1,5 @@
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createErasureStore, type SubjectKey } from './store.js';
 
@@ -33,16 +34,13 @@ export interface SubjectErasure {
 /** Erases personal values of the audit log. The entries stay, with salted digests of the erased values. */
 export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>): SubjectErasure {
   const store = createErasureStore(sql);
+  const texts = async (query: Query) => (await db.all(query)).map(({ found }) => String(found));
   return {
-    contactsOf: async (projectId, userId) =>
-      (await db.all(store.valuesOf(projectId, userId, contactFields))).map(({ value }) => String(value)),
-    deletedWith: async (projectId, email) =>
-      (await db.all(store.deletedWith(projectId, email))).map(({ user_id }) => String(user_id)),
-    heldBy: async (projectId, email) =>
-      (await db.all(store.heldBy(projectId, email))).map(({ user_id }) => String(user_id)),
+    contactsOf: (projectId, userId) => texts(store.valuesOf(projectId, userId, contactFields)),
+    deletedWith: (projectId, email) => texts(store.deletedWith(projectId, email)),
+    heldBy: (projectId, email) => texts(store.heldBy(projectId, email)),
     knows: async (projectId, userId) => (await db.one(store.anyAbout(projectId, userId))) !== undefined,
-    addressesOf: async (projectId, userId) =>
-      (await db.all(store.valuesOf(projectId, userId, addressFields))).map(({ value }) => String(value)),
+    addressesOf: (projectId, userId) => texts(store.valuesOf(projectId, userId, addressFields)),
     ofContacts: async (by, contacts) => {
       if (contacts.length === 0) return 0;
       let entries = 0;

@@ -3,6 +3,7 @@ import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 import { oneOf, raw, type SqlPart, skipLocked } from '#src/platform/db/template.js';
+import type { Reader } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { auditEntries, auditSubjects } from '../../outbox/index.js';
 import type { SignedHead, SignedSegment } from '../chain/statement.js';
@@ -71,57 +72,76 @@ const headName = 'current';
 /** SQL over the chain of the audit log. */
 export function createAuditStore(sql: Sql) {
   return {
-    ...bind(sql, { head, lockHead, moveHead, keys, insertKey, segments, insertSegment }),
-    ...bind(sql, { waiting, oldestWaiting, countWaiting, seal, sealed, sealedFrom, mistyped, beforeFirst, subjects }),
-    ...bind(sql, { firstSince, pruneSubjects, pruneEntries, hasProject, list, windowEnd }),
+    ...chainStatements(sql),
+    ...entryStatements(sql),
+    ...bind(sql, { seal, mistyped, list }),
   };
 }
 
 /** The store of the chain. */
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
-function head(sql: Sql): Query {
-  return sql`select ${auditHeads.row} from audit_heads where name = ${headName}`;
+function chainStatements(sql: Sql) {
+  return {
+    head: () => sql`select ${auditHeads.row} from audit_heads where name = ${headName}`,
+    /** Locks the head until the end of the unit. Returns no row if another process has locked it. */
+    lockHead: () => sql`select ${auditHeads.row} from audit_heads where name = ${headName}${skipLocked}`,
+    moveHead: (from: number, { seq, hash, at, keyId, signature }: SignedHead) => sql`
+      update audit_heads set ${auditHeads.set({ seq, hash, at, keyId, signature })}
+      where name = ${headName} and seq = ${from}`,
+    keys: () => sql`select ${auditKeys.row} from audit_keys order by created_at, id`,
+    insertKey: (key: AuditKeyRow) => sql`${auditKeys.insert(key)}`,
+    segments: () => sql`select ${auditSegments.row} from audit_segments order by last_seq`,
+    insertSegment: (segment: SignedSegment) => sql`${auditSegments.insert(segment)}`,
+  };
 }
 
-/** Locks the head until the end of the unit. Returns no row if another process has locked it. */
-function lockHead(sql: Sql): Query {
-  return sql`select ${auditHeads.row} from audit_heads where name = ${headName}${skipLocked}`;
+function entryStatements(sql: Sql) {
+  return {
+    /** Unsealed entries in the order of their ids. */
+    waiting: (limit: number, after = '') =>
+      sql`select ${auditEntries.row} from audit_entries where seq is null and id > ${after} order by id limit ${limit}`,
+    oldestWaiting: () => sql`select id, at from audit_entries where seq is null order by id limit 1`,
+    countWaiting: (limit: number) => sql`
+      select count(*) as total from (select id from audit_entries where seq is null order by id limit ${limit}) as waiting`,
+    /** Sealed entries after a number, in order. */
+    sealed: (after: number, limit: number) =>
+      sql`select ${auditEntries.row} from audit_entries where seq > ${after} order by seq limit ${limit}`,
+    /**
+     * Sealed entries from a number on, in order. The id separates entries with the same number, which exist only if the unique index was
+     * removed.
+     */
+    sealedFrom: ({ seq, id }: { readonly seq: number; readonly id: string }, limit: number) => sql`
+      select ${auditEntries.row} from audit_entries where seq >= ${seq} and not (seq = ${seq} and id <= ${id})
+      order by seq, id limit ${limit}`,
+    /** An entry with a number that no seal can assign. */
+    beforeFirst: () => sql`select seq from audit_entries where seq < 1 order by seq limit 1`,
+    subjects: (entryIds: readonly string[]) => sql`
+      select ${auditSubjects.row} from audit_subjects where entry_id ${oneOf(entryIds)} order by entry_id, field`,
+    /** The first sealed entry that is not older than a time. */
+    firstSince: (since: Instant) =>
+      sql`select seq from audit_entries where seq is not null and at >= ${since} order by seq limit 1`,
+    /** Deletes personal values of the first entries up to a number. `pruneEntries` then deletes those entries. */
+    pruneSubjects: (upTo: number, limit: number) => sql`
+      delete from audit_subjects where entry_id in
+        (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`,
+    pruneEntries: (upTo: number, limit: number) => sql`
+      delete from audit_entries where id in
+        (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`,
+    hasProject: (projectId: string) =>
+      sql`select id from audit_entries where project_id = ${projectId} and seq is not null limit 1`,
+    /** The number of the last entry that `list` scans; no row if there are fewer entries. */
+    windowEnd: (projectId: string | undefined, before: number, scanned: number) =>
+      sql`select seq ${newestBefore(sql, projectId, before)} limit 1 offset ${scanned - 1}`,
+  };
 }
 
-function moveHead(sql: Sql, from: number, { seq, hash, at, keyId, signature }: SignedHead): Query {
-  const change = auditHeads.set({ seq, hash, at, keyId, signature });
-  return sql`update audit_heads set ${change} where name = ${headName} and seq = ${from}`;
-}
-
-function keys(sql: Sql): Query {
-  return sql`select ${auditKeys.row} from audit_keys order by created_at, id`;
-}
-
-function insertKey(sql: Sql, key: AuditKeyRow): Query {
-  return sql`${auditKeys.insert(key)}`;
-}
-
-function segments(sql: Sql): Query {
-  return sql`select ${auditSegments.row} from audit_segments order by last_seq`;
-}
-
-function insertSegment(sql: Sql, segment: SignedSegment): Query {
-  return sql`${auditSegments.insert(segment)}`;
-}
-
-/** Unsealed entries in the order of their ids. */
-function waiting(sql: Sql, limit: number, after = ''): Query {
-  return sql`select ${auditEntries.row} from audit_entries where seq is null and id > ${after} order by id limit ${limit}`;
-}
-
-function oldestWaiting(sql: Sql): Query {
-  return sql`select id, at from audit_entries where seq is null order by id limit 1`;
-}
-
-function countWaiting(sql: Sql, limit: number): Query {
-  return sql`
-    select count(*) as total from (select id from audit_entries where seq is null order by id limit ${limit}) as waiting`;
+/** Reads the head; undefined if there is no such row. Its signature is empty before anything is sealed. */
+export async function headIn(reader: Reader, query: Query): Promise<SignedHead | undefined> {
+  const row = await reader.one(query);
+  if (row === undefined) return undefined;
+  const { seq, hash, at, keyId, signature } = auditHeads.decode(row);
+  return { seq, hash, at: at ?? '', keyId: keyId ?? '', signature: signature ?? '' };
 }
 
 function seal(sql: Sql, seals: readonly Seal[]): Query {
@@ -130,21 +150,6 @@ function seal(sql: Sql, seals: readonly Seal[]): Query {
     update audit_entries set seq = cast(given.value ->> 1 as bigint), previous_hash = given.value ->> 2,
       hash = given.value ->> 3
     from ${given} where audit_entries.id = given.value ->> 0 and audit_entries.seq is null`;
-}
-
-/** Sealed entries after a number, in order. */
-function sealed(sql: Sql, after: number, limit: number): Query {
-  return sql`select ${auditEntries.row} from audit_entries where seq > ${after} order by seq limit ${limit}`;
-}
-
-/**
- * Sealed entries from a number on, in order. The id separates entries with the same number, which exist only if the unique index was
- * removed.
- */
-function sealedFrom(sql: Sql, { seq, id }: { readonly seq: number; readonly id: string }, limit: number): Query {
-  return sql`
-    select ${auditEntries.row} from audit_entries where seq >= ${seq} and not (seq = ${seq} and id <= ${id})
-    order by seq, id limit ${limit}`;
 }
 
 /**
@@ -163,38 +168,6 @@ function mistyped(sql: Sql): Query | undefined {
     order by seq limit 1`;
 }
 
-/** An entry with a number that no seal can assign. */
-function beforeFirst(sql: Sql): Query {
-  return sql`select seq from audit_entries where seq < 1 order by seq limit 1`;
-}
-
-function subjects(sql: Sql, entryIds: readonly string[]): Query {
-  return sql`
-    select ${auditSubjects.row} from audit_subjects where entry_id ${oneOf(entryIds)} order by entry_id, field`;
-}
-
-/** The first sealed entry that is not older than a time. */
-function firstSince(sql: Sql, since: Instant): Query {
-  return sql`select seq from audit_entries where seq is not null and at >= ${since} order by seq limit 1`;
-}
-
-/** Deletes personal values of the first entries up to a number. `pruneEntries` then deletes those entries. */
-function pruneSubjects(sql: Sql, upTo: number, limit: number): Query {
-  return sql`
-    delete from audit_subjects where entry_id in
-      (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`;
-}
-
-function pruneEntries(sql: Sql, upTo: number, limit: number): Query {
-  return sql`
-    delete from audit_entries where id in
-      (select id from audit_entries where seq <= ${upTo} order by seq limit ${limit})`;
-}
-
-function hasProject(sql: Sql, projectId: string): Query {
-  return sql`select id from audit_entries where project_id = ${projectId} and seq is not null limit 1`;
-}
-
 /** Matching entries among the `scanned` newest sealed ones before a number, newest first. */
 function list(sql: Sql, filter: EntryFilter, before: number, scanned: number, limit: number): Query {
   const { projectId, actor, action, resource, since, until } = filter;
@@ -207,11 +180,6 @@ function list(sql: Sql, filter: EntryFilter, before: number, scanned: number, li
       ${since !== undefined && sql`and at >= ${since}`}
       ${until !== undefined && sql`and at < ${until}`}
     order by seq desc limit ${limit}`;
-}
-
-/** The number of the last entry of that window; no row if there are fewer entries. */
-function windowEnd(sql: Sql, projectId: string | undefined, before: number, scanned: number): Query {
-  return sql`select seq ${newestBefore(sql, projectId, before)} limit 1 offset ${scanned - 1}`;
 }
 
 function newestBefore(sql: Sql, projectId: string | undefined, before: number): SqlPart {

@@ -1,18 +1,19 @@
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import type { Worker } from '#src/platform/jobs/worker.js';
-import { type AuditStore, auditHeads } from '../model/store.js';
-import type { Retention } from './retention.js';
-import { signedHeadOf } from './sealer.js';
+import { type AuditStore, headIn } from '../model/store.js';
+import type { AuditKeys } from './keys.js';
+import { removeOldEntries } from './retention.js';
+import type { Verification } from './verification.js';
 
 /** Periodic jobs: seal new entries, log the head, and remove old entries. */
 export function createAuditJobs(
-  { db, log, config }: Pick<Runtime, 'db' | 'log' | 'config'>,
-  store: AuditStore,
+  runtime: Pick<Runtime, 'db' | 'clock' | 'log' | 'config'>,
+  parts: { readonly store: AuditStore; readonly keys: AuditKeys; readonly verification: Verification },
   worker: Worker,
-  retention: Retention,
 ): readonly Job[] {
-  const { auditDays } = config;
+  const { db, log, config } = runtime;
+  const { store } = parts;
   return [
     {
       name: 'audit.seal',
@@ -27,9 +28,9 @@ export function createAuditJobs(
       summary: 'Writes the signed head of the audit log to the log',
       lease: 'database',
       run: async () => {
-        const row = await db.one(store.head());
-        if (row === undefined) return;
-        const { seq, hash, at, keyId, signature } = signedHeadOf(auditHeads.decode(row));
+        const head = await headIn(db, store.head());
+        if (head === undefined) return;
+        const { seq, hash, at, keyId, signature } = head;
         log.info('audit.head', { seq, hash, signedAt: at, key: keyId, signature });
       },
     },
@@ -39,7 +40,8 @@ export function createAuditJobs(
       summary: 'Removes entries of the audit log older than SVC_AUDIT_DAYS, and signs a statement of what they were',
       lease: 'database',
       run: async (signal) => {
-        if (auditDays !== undefined) await retention.run(auditDays, signal);
+        const { auditDays } = config;
+        if (auditDays !== undefined) await removeOldEntries({ ...runtime, ...parts }, auditDays, signal);
       },
     },
   ];

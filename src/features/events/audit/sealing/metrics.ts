@@ -1,7 +1,6 @@
 import type { Runtime } from '#src/platform/index.js';
 import { millisecondsOf } from '#src/platform/runtime/clock.js';
-import { type AuditStore, auditHeads } from '../model/store.js';
-import { signedHeadOf } from './sealer.js';
+import { type AuditStore, headIn } from '../model/store.js';
 
 /** Maximum number of unsealed entries that are counted. */
 const maxCounted = 10_000;
@@ -28,15 +27,12 @@ export function measureSealing(
 ): void {
   const { unsealed, oldest, headAge } = createAuditMetrics({ metrics });
   const age = (at: string) => Math.max(0, clock.now() - millisecondsOf(at)) / 1000;
-  const measure = async (): Promise<void> => {
+  metrics.beforeRender(async () => {
     const count = await db.one(store.countWaiting(maxCounted));
     const waiting = await db.one(store.oldestWaiting());
-    const head = await db.one(store.head());
+    const at = (await headIn(db, store.head()))?.at ?? '';
     unsealed.set(Number(count?.total ?? 0));
     oldest.set(waiting === undefined ? 0 : age(String(waiting.at)));
-    const at = head === undefined ? '' : signedHeadOf(auditHeads.decode(head)).at;
     headAge.set(at === '' ? 0 : age(at));
-  };
-  // Keeps the last values while the database is unavailable; another metric reports that.
-  metrics.beforeRender(() => measure().catch(() => {}));
+  });
 }

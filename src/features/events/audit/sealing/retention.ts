@@ -3,9 +3,9 @@ import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { auditEntries } from '../../outbox/index.js';
 import { firstHash } from '../chain/entry.js';
-import { type SignedSegment, signSegment } from '../chain/statement.js';
+import { type SignedSegment, signStatement } from '../chain/statement.js';
 import { createChainVerifier } from '../chain/verifier.js';
-import { type AuditStore, auditHeads } from '../model/store.js';
+import { type AuditStore, headIn } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 import { sealerContext } from './sealer.js';
 import type { Verification } from './verification.js';
@@ -14,29 +14,17 @@ const dayMs = 86_400_000;
 /** Entries removed per unit of work. */
 const batch = 200;
 
-/** Removes old entries. */
-export interface Retention {
-  /** Removes old entries. Continues a run that was killed after signing. Throws Failure if the chain is broken. */
-  run(days: number, signal: AbortSignal): Promise<void>;
-}
-
 interface Deps extends Pick<Runtime, 'db' | 'clock' | 'log'> {
   readonly store: AuditStore;
   readonly keys: AuditKeys;
   readonly verification: Verification;
 }
 
-/** Removes old entries from the start of the chain, after signing a segment that describes them. */
-export function createRetention(
-  { db, clock, log }: Pick<Runtime, 'db' | 'clock' | 'log'>,
-  store: AuditStore,
-  { keys, verification }: Pick<Deps, 'keys' | 'verification'>,
-): Retention {
-  const deps: Deps = { db, clock, log, store, keys, verification };
-  return { run: (days, signal) => run(deps, days, signal) };
-}
-
-async function run(deps: Deps, days: number, signal: AbortSignal): Promise<void> {
+/**
+ * Removes entries older than this number of days from the start of the chain, after signing a segment that describes them. Continues a run
+ * that was killed after signing. Throws Failure if the chain is broken.
+ */
+export async function removeOldEntries(deps: Deps, days: number, signal: AbortSignal): Promise<void> {
   const { db, store, verification } = deps;
   const upTo = await lastOld(deps, days);
   const before = await verification.segments();
@@ -58,8 +46,7 @@ async function run(deps: Deps, days: number, signal: AbortSignal): Promise<void>
 async function lastOld({ db, clock, store }: Deps, days: number): Promise<number> {
   const first = await db.one(store.firstSince(instantOf(clock.now() - days * dayMs)));
   if (first !== undefined) return Number(first.seq) - 1;
-  const head = await db.one(store.head());
-  return head === undefined ? 0 : auditHeads.decode(head).seq;
+  return (await headIn(db, store.head()))?.seq ?? 0;
 }
 
 /** Signs a segment of the entries up to a number, if they and the earlier segments are intact. */
@@ -76,7 +63,7 @@ async function state(deps: Deps, before: readonly SignedSegment[], upTo: number)
   const { seq, hash } = last === undefined ? { seq: null, hash: null } : auditEntries.decode(last);
   if (verifier.isBroken() || seq !== upTo || hash === null) return refused(deps);
   await db.work(sealerContext, async (unit) => {
-    const segment = signSegment(await keys.signing(unit), {
+    const segment = signStatement(await keys.signing(unit), {
       firstSeq: stated + 1,
       lastSeq: upTo,
       previousHash: before.at(-1)?.hash ?? firstHash,

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../../outbox/index.js';
 import { type ChainEntry, digestOf, hashOf, recordedText } from '../chain/entry.js';
-import { isHeadGenuine, type SignedHead, signHead } from '../chain/statement.js';
-import { type AuditRow, type AuditStore, auditHeads, type Seal } from '../model/store.js';
+import { isGenuine, type SignedHead, signStatement } from '../chain/statement.js';
+import { type AuditRow, type AuditStore, headIn, type Seal } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 
 /** Result of an attempt: no entry waits, there may be more, or another process is sealing. */
@@ -29,16 +29,7 @@ export class BrokenChainError extends Error {
 }
 
 /** Audit context of the sealer. */
-export const sealerContext: AuditContext = {
-  projectId: null,
-  actor: { kind: 'service', id: 'audit' },
-  requestId: '',
-};
-
-/** The head with its signature. The signature is empty before anything is sealed. */
-export function signedHeadOf(row: ReturnType<typeof auditHeads.decode>): SignedHead {
-  return { seq: row.seq, hash: row.hash, at: row.at ?? '', keyId: row.keyId ?? '', signature: row.signature ?? '' };
-}
+export const sealerContext = byService('audit');
 
 /** Seals the audit log. */
 export interface Sealer {
@@ -60,10 +51,9 @@ export function createSealer(
 ): Sealer {
   /** Undefined if another process is sealing. */
   const lockHead = async (unit: Unit): Promise<SignedHead | undefined> => {
-    const row = await unit.one(store.lockHead());
-    if (row !== undefined) return signedHeadOf(auditHeads.decode(row));
-    if ((await unit.one(store.head())) === undefined) throw new BrokenChainError('head-missing');
-    return undefined;
+    const head = await headIn(unit, store.lockHead());
+    if (head === undefined && (await unit.one(store.head())) === undefined) throw new BrokenChainError('head-missing');
+    return head;
   };
   const chain = (from: SignedHead, rows: readonly AuditRow[]): { seals: Seal[]; seq: number; hash: string } => {
     const seals: Seal[] = [];
@@ -84,13 +74,13 @@ export function createSealer(
     const head = await lockHead(unit);
     if (head === undefined) return 'held';
     // The head has no signature only before the first seal.
-    const isGenuine = head.seq === 0 ? !(await keys.exist(unit)) : isHeadGenuine(await keys.publicKeys(unit), head);
-    if (!isGenuine) throw new BrokenChainError('head-changed');
+    const isIntact = head.seq === 0 ? !(await keys.exist(unit)) : isGenuine(await keys.publicKeys(unit), head);
+    if (!isIntact) throw new BrokenChainError('head-changed');
     const rows = (await unit.all(store.waiting(batch))).map((row) => auditEntries.decode(row));
     if (rows.length === 0) return 'all';
     if ((await unit.one(store.sealed(head.seq, 1))) !== undefined) throw new BrokenChainError('numbers-taken');
     const { seals, seq, hash } = chain(head, rows);
-    const next = signHead(await keys.signing(unit), { seq, hash, at: unit.now });
+    const next = signStatement(await keys.signing(unit), { seq, hash, at: unit.now });
     const sealed = await unit.run(store.seal(seals));
     const moved = await unit.run(store.moveHead(head.seq, next));
     if (sealed !== seals.length || moved !== 1) throw new Error('the audit log changed while it was sealed');

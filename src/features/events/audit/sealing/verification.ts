@@ -1,3 +1,4 @@
+import type { Instant } from '#src/contract/shapes.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -5,11 +6,10 @@ import { auditEntries, auditSubjects } from '../../outbox/index.js';
 import { type ChainEntry, digestOf, erasedOf, hashOf, recordedText, type Subject } from '../chain/entry.js';
 import type { SignedSegment } from '../chain/statement.js';
 import { type ChainVerdict, type ChainVerifier, createChainVerifier } from '../chain/verifier.js';
-import { type AuditRow, type AuditStore, auditHeads, auditSegments } from '../model/store.js';
+import { type AuditRow, type AuditStore, auditSegments, headIn } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
-import { signedHeadOf } from './sealer.js';
 
-/** Entries per query. */
+/** Entries per query, and those at the end of the log that `verifyRecent` checks. */
 const page = 1000;
 
 /** The result for the log in the database. */
@@ -21,7 +21,7 @@ export interface LogVerdict extends ChainVerdict {
 }
 
 /** An entry with its remaining personal values. */
-interface EntryWithSubjects {
+export interface AuditEntry {
   readonly row: AuditRow;
   readonly subjects: readonly Subject[];
 }
@@ -34,12 +34,14 @@ export interface Verification {
   /** Checks a range of entries in order. Returns the number of erased personal values. */
   checkRange(verifier: ChainVerifier, from: number, to: number): Promise<number>;
   segments(): Promise<SignedSegment[]>;
-  /** Checks HMAC and personal values of an entry. Returns the number of erased values. */
-  checkContent(subjects: EntryWithSubjects, verifier: Pick<ChainVerifier, 'report'>): number;
-  withSubjects(reader: Reader, rows: readonly AuditRow[]): Promise<EntryWithSubjects[]>;
+  withSubjects(reader: Reader, rows: readonly AuditRow[]): Promise<AuditEntry[]>;
   pageAfter(reader: Reader, after: number): Promise<AuditRow[]>;
   /** Verifies the whole log. Repeats a check with faults if the retention has removed entries during it. */
   verify(notedHead?: string): Promise<LogVerdict>;
+  /** Verifies the signed head, the last entries before it, and some unsealed entries. Returns a description of the first fault. */
+  verifyRecent(): Promise<string | undefined>;
+  /** The time when the last sealed entry was recorded. */
+  lastRecorded(): Promise<Instant | undefined>;
 }
 
 interface Deps extends Pick<Runtime, 'db' | 'sealing'> {
@@ -54,7 +56,7 @@ export function createAuditVerification(
   keys: AuditKeys,
 ): Verification {
   const deps: Deps = { ...runtime, store, keys };
-  return bind(deps, { checkRange, segments, checkContent, withSubjects, pageAfter, verify });
+  return bind(deps, { checkRange, segments, withSubjects, pageAfter, verify, verifyRecent, lastRecorded });
 }
 
 async function checkRange(deps: Deps, verifier: ChainVerifier, from: number, to: number): Promise<number> {
@@ -69,25 +71,25 @@ async function checkRange(deps: Deps, verifier: ChainVerifier, from: number, to:
 }
 
 /** Entries after a number and up to another one, in order. */
-async function* between(
-  deps: Deps,
-  from: number,
-  to: number,
-): AsyncGenerator<EntryWithSubjects & { readonly link: Sealed }> {
+async function* between(deps: Deps, from: number, to: number): AsyncGenerator<AuditEntry & { readonly link: Sealed }> {
   const { db, store } = deps;
   for (let last = { seq: Math.min(from + 1, Number.MAX_SAFE_INTEGER), id: '' }; ; ) {
     const found = (await db.all(store.sealedFrom(last, page))).map((row) => auditEntries.decode(row));
     const rows = found.filter(({ seq }) => (seq ?? 0) <= to);
     for (const entry of await withSubjects(deps, db, rows)) {
-      const { row } = entry;
-      last = { seq: row.seq ?? 0, id: row.id };
-      yield { ...entry, link: { ...row, seq: last.seq, hash: row.hash ?? '', previousHash: row.previousHash ?? '' } };
+      const link = sealedOf(entry.row);
+      last = link;
+      yield { ...entry, link };
     }
     if (rows.length < page) return;
   }
 }
 
-async function withSubjects({ store }: Deps, reader: Reader, rows: readonly AuditRow[]): Promise<EntryWithSubjects[]> {
+function sealedOf(row: AuditRow): Sealed {
+  return { ...row, seq: row.seq ?? 0, hash: row.hash ?? '', previousHash: row.previousHash ?? '' };
+}
+
+async function withSubjects({ store }: Deps, reader: Reader, rows: readonly AuditRow[]): Promise<AuditEntry[]> {
   const byEntry = new Map<string, Subject[]>();
   for (const found of await reader.all(store.subjects(rows.map(({ id }) => id)))) {
     const { entryId, field, value, salt } = auditSubjects.decode(found);
@@ -96,11 +98,8 @@ async function withSubjects({ store }: Deps, reader: Reader, rows: readonly Audi
   return rows.map((row) => ({ row, subjects: byEntry.get(row.id) ?? [] }));
 }
 
-function checkContent(
-  { sealing }: Deps,
-  { row, subjects }: EntryWithSubjects,
-  verifier: Pick<ChainVerifier, 'report'>,
-): number {
+/** Checks HMAC and personal values of an entry. Returns the number of erased values. */
+function checkContent({ sealing }: Deps, { row, subjects }: AuditEntry, verifier: ChainVerifier): number {
   const erased = erasedOf(row.data, subjects);
   if (sealing.auditMac(recordedText(row), row.at) !== row.mac)
     verifier.report(row.seq, `The HMAC of the entry ${row.id} is wrong: it was changed or added outside of svc.`);
@@ -143,15 +142,13 @@ async function verifyOnce(deps: Deps, notedHead: string | undefined): Promise<Lo
   for (const segment of stated) verifier.segment(segment);
   const lastStated = stated.at(-1);
   if (lastStated !== undefined) await checkStated(deps, verifier, lastStated);
-  const found = await db.one(store.head());
-  const head = found === undefined ? undefined : signedHeadOf(auditHeads.decode(found));
+  const head = await headIn(db, store.head());
   // Ignores entries sealed from here on. Entries beyond the head are a fault only if the head does not move during the check.
   const erased = await checkRange(deps, verifier, lastStated?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
   const waiting = await checkWaiting(deps, verifier);
   const beyond =
     head === undefined ? undefined : await db.one(store.sealed(Math.min(head.seq, Number.MAX_SAFE_INTEGER), 1));
-  const now = await db.one(store.head());
-  if (beyond !== undefined && now !== undefined && auditHeads.decode(now).seq === head?.seq)
+  if (beyond !== undefined && (await headIn(db, store.head()))?.seq === head?.seq)
     verifier.report(auditEntries.decode(beyond).seq, 'The signed head does not cover this entry.');
   return { ...verifier.end(head), erased, waiting };
 }
@@ -181,4 +178,30 @@ async function checkWaiting(deps: Deps, verifier: ChainVerifier): Promise<number
     after = rows.at(-1)?.id ?? after;
     if (rows.length < page) return waiting;
   }
+}
+
+async function verifyRecent(deps: Deps): Promise<string | undefined> {
+  const { db, store, keys } = deps;
+  const head = await headIn(db, store.head());
+  const rows = head === undefined ? [] : await pageAfter(deps, db, Math.max(0, head.seq - page));
+  const entries = await withSubjects(
+    deps,
+    db,
+    rows.filter(({ seq }) => (seq ?? 0) <= (head?.seq ?? 0)),
+  );
+  // The retention may have removed earlier entries, or all of them.
+  const [first] = entries.map(({ row }) => sealedOf(row));
+  const start = first === undefined ? head : { seq: first.seq - 1, hash: first.previousHash };
+  const isSigned = await keys.exist(db);
+  const verifier = createChainVerifier({ keys: await keys.publicKeys(db), isSigned: () => isSigned }, start);
+  for (const { row } of entries) verifier.entry(sealedOf(row));
+  const waiting = (await db.all(store.waiting(page))).map((row) => auditEntries.decode(row));
+  for (const entry of [...entries, ...(await withSubjects(deps, db, waiting))]) checkContent(deps, entry, verifier);
+  const [found] = verifier.end(head).findings;
+  return found && `${found.seq === null ? '' : `Entry ${found.seq}: `}${found.problem}`;
+}
+
+async function lastRecorded(deps: Deps): Promise<Instant | undefined> {
+  const head = await headIn(deps.db, deps.store.head());
+  return head === undefined ? undefined : (await pageAfter(deps, deps.db, head.seq - 1)).at(0)?.at;
 }

@@ -1,5 +1,6 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import { Quota } from '#src/platform/admission/quota.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createLeasedQueue } from '#src/platform/jobs/leased-queue.js';
@@ -13,8 +14,7 @@ import { damaged, type Outcome } from './outcome.js';
 import type { Post } from './post.js';
 import { createRecording } from './recording.js';
 import type { DeliveryStore } from './store.js';
-import { type Delivery, deliveries } from './tables.js';
-import type { WebhookStates } from './webhook-states.js';
+import { type Delivery, deliveries, type WebhookStates } from './tables.js';
 
 interface Deps extends Pick<Runtime, 'db' | 'clock'> {
   readonly projects: Projects;
@@ -37,7 +37,6 @@ interface Claimed {
 }
 
 const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
-const claimContext = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };
 
 type Claim = Parameters<typeof createLeasedQueue<Claimed, Outcome>>[1]['claim'];
 type LeaseAt = Parameters<Claim>[0];
@@ -77,7 +76,7 @@ async function claim(deps: Deps, leaseAt: LeaseAt, busy: Busy): Promise<readonly
   const enabled = waiting.filter((webhook) => webhook.enabled);
   const shares = sharesOf(deps, enabled, busy);
   if (disabled.length + shares.length === 0) return [];
-  return db.work(claimContext, async (unit) => {
+  return db.work(byService('webhooks'), async (unit) => {
     for (const webhook of disabled) await deps.webhooks.giveUpSome(unit, webhook);
     return shares.length === 0 ? [] : claimShares(deps, unit, leaseAt, shares, enabled);
   });

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -51,7 +52,7 @@ async function run(deps: Deps): Promise<boolean> {
 
 function fanOutSome(deps: Deps, projectId: string): Promise<boolean> {
   const { db, store, random, state } = deps;
-  return db.work({ projectId, actor: { kind: 'service', id: 'webhooks' }, requestId: '' }, async (unit) => {
+  return db.work(byService('webhooks', projectId), async (unit) => {
     const [[sequence] = [], subscribing = []] = await unit.together([
       store.lockSequence(projectId),
       store.subscribers(projectId),

@@ -11,6 +11,7 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Webhook } from '../model/store.js';
 import { toEnvelope } from './envelope.js';
+import { attemptOf } from './outcome.js';
 import type { Post } from './post.js';
 import type { DeliveryPosition, ReplaySelection } from './replay-store.js';
 import { sampleOf } from './samples.js';
@@ -159,29 +160,16 @@ async function test(deps: Deps, by: AuditContext, project: Project, webhook: Web
   const eventId = random.id();
   const data = sampleOf(event, createdAt);
   const body = toEnvelope(project.id, { id: eventId, type: event, createdAt, sequence: 0, data });
-  const { statusCode, ok, error, durationMs, response } = await post(project, webhook, { eventId, event, body });
-  const state = ok ? 'delivered' : 'dead';
-  const of = { projectId: project.id, webhookId: webhook.id, eventId, event, attempt: 1, state };
+  const outcome = await post(project, webhook, { eventId, event, body });
+  const of = { projectId: project.id, webhookId: webhook.id, eventId, event, sequence: 0, bytes: 0 };
+  const ended = { attempt: 1, state: outcome.ok ? 'delivered' : 'dead', dueAt: null, replayed: false, test: true };
+  const unleased = { owner: null, leaseUntil: null, fence: 0 };
   return db.work(by, async (unit) => {
     // The webhook may have been removed during the request.
     if ((await unit.one(store.lockWebhook(webhook))) === undefined) throw new Failure('webhook_not_found');
-    const deliveryId = random.id();
-    const ended = { dueAt: null, leaseUntil: null, owner: null, fence: 0, replayed: false, test: true };
-    await unit.run(
-      store.insert({ ...of, ...ended, id: deliveryId, sequence: 0, bytes: 0, createdAt, updatedAt: unit.now }),
-    );
-    const attempt: Attempt = {
-      ...of,
-      id: random.id(),
-      deliveryId,
-      statusCode,
-      ok,
-      error,
-      durationMs,
-      nextAttemptAt: null,
-      response,
-      createdAt: unit.now,
-    };
+    const delivery = { id: random.id(), ...of, ...ended, ...unleased, createdAt, updatedAt: unit.now };
+    await unit.run(store.insert(delivery));
+    const attempt = attemptOf(delivery, outcome, { id: random.id(), createdAt: unit.now }, delivery);
     store.appendAttempt(unit, attempt);
     return { ...attempt, test: true };
   });

@@ -1,6 +1,8 @@
 import { webhookLimits } from '#src/contract/limits.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { EgressResponse } from '#src/platform/outbound/egress-client.js';
 import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
+import type { Attempt, Delivery } from './tables.js';
 
 /** Result of an attempt. */
 export interface Outcome {
@@ -54,6 +56,17 @@ export const unreadableSecret: Outcome = {
 
 /** The outcome if the payload of the event cannot be opened. */
 export const damaged: Outcome = { ...unreadableSecret, error: 'the data of the event is damaged in the database' };
+
+/** The record of an attempt, with the number and the state of its delivery after it. */
+export function attemptOf(
+  { id: deliveryId, projectId, webhookId, eventId, event }: Delivery,
+  { statusCode, ok, error, durationMs, response }: Outcome,
+  own: { readonly id: string; readonly createdAt: Instant },
+  { attempt, state, dueAt: nextAttemptAt }: Pick<Delivery, 'attempt' | 'state' | 'dueAt'>,
+): Attempt {
+  const of = { projectId, webhookId, deliveryId, eventId, event };
+  return { ...own, ...of, attempt, state, statusCode, ok, error, durationMs, nextAttemptAt, response };
+}
 
 /** The first KiB as text. Removes NUL characters, which Postgres cannot store. */
 function keptText(body: Buffer): string {

@@ -1,16 +1,16 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { createBatcher } from '#src/platform/db/batch.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { type Webhook, type WebhookStore, webhooks } from '../model/store.js';
-import type { Outcome } from './outcome.js';
+import { attemptOf, type Outcome } from './outcome.js';
 import { delayAfter } from './schedule.js';
 import { createStateLog, type StateLog } from './state-log.js';
 import type { DeliveryStore } from './store.js';
-import type { Delivery, DeliveryState } from './tables.js';
-import type { WebhookStates } from './webhook-states.js';
+import type { Delivery, DeliveryState, WebhookStates } from './tables.js';
 
 interface Deps extends Pick<Runtime, 'db' | 'clock' | 'random'> {
   readonly webhooks: WebhookStates;
@@ -50,7 +50,7 @@ export function createRecording(
 /** Records successes in a batch: unlike failures, they never lead to a retry or disable the webhook. */
 async function recordSuccesses(deps: Deps, attempted: readonly Attempted[]): Promise<true[]> {
   const { db, store, webhookStore, states } = deps;
-  await db.work(byWebhooks(null), async (unit) => {
+  await db.work(byService('webhooks'), async (unit) => {
     const made = attempted.map(({ delivery }) => delivery);
     // Webhooks are always locked before their deliveries, which avoids deadlocks.
     const [recovered = [], settled = []] = await unit.together([
@@ -59,17 +59,13 @@ async function recordSuccesses(deps: Deps, attempted: readonly Attempted[]): Pro
     ]);
     unit.afterCommit(() => {
       for (const { project_id: projectId, id } of recovered)
-        states.working({ projectId: String(projectId), webhookId: String(id) });
+        states.working({ projectId: String(projectId), id: String(id) });
     });
     const ids = new Set(settled.map(({ id }) => id));
     for (const { delivery, outcome } of attempted)
-      if (ids.has(delivery.id)) appendAttempt(deps, unit, delivery, outcome, delivered);
+      if (ids.has(delivery.id)) appendAttempt(deps, unit, delivery, outcome, { state: 'delivered', dueAt: null });
   });
   return attempted.map(() => true);
-}
-
-function byWebhooks(projectId: string | null, requestId = '') {
-  return { projectId, requestId, actor: { kind: 'service', id: 'webhooks' } };
 }
 
 /** State of a delivery after an attempt. */
@@ -78,38 +74,15 @@ interface Next {
   readonly dueAt: Instant | null;
 }
 
-const delivered: Next = { state: 'delivered', dueAt: null };
-
-function appendAttempt(
-  { store, random }: Deps,
-  unit: Unit,
-  delivery: Delivery,
-  { statusCode, ok, error, durationMs, response }: Outcome,
-  { state, dueAt }: Next,
-): void {
-  store.appendAttempt(unit, {
-    id: random.id(),
-    projectId: delivery.projectId,
-    webhookId: delivery.webhookId,
-    deliveryId: delivery.id,
-    eventId: delivery.eventId,
-    event: delivery.event,
-    attempt: delivery.attempt + 1,
-    state,
-    statusCode,
-    ok,
-    error,
-    durationMs,
-    nextAttemptAt: dueAt,
-    response,
-    createdAt: unit.now,
-  });
+function appendAttempt({ store, random }: Deps, unit: Unit, delivery: Delivery, outcome: Outcome, next: Next): void {
+  const own = { id: random.id(), createdAt: unit.now };
+  store.appendAttempt(unit, attemptOf(delivery, outcome, own, { ...next, attempt: delivery.attempt + 1 }));
 }
 
 async function recordFailedAttempt(deps: Deps, delivery: Delivery, outcome: Outcome): Promise<void> {
   const { db, store } = deps;
   const { projectId, webhookId: id } = delivery;
-  const isDisabled = await db.work(byWebhooks(projectId, delivery.id), async (unit) => {
+  const isDisabled = await db.work(byService('webhooks', projectId, delivery.id), async (unit) => {
     // Webhooks are always locked before their deliveries, which avoids deadlocks.
     if ((await unit.one(store.lockWebhook({ projectId, id }))) === undefined) return false;
     const attempt = delivery.attempt + 1;
@@ -119,7 +92,7 @@ async function recordFailedAttempt(deps: Deps, delivery: Delivery, outcome: Outc
     appendAttempt(deps, unit, delivery, outcome, next);
     return recordFailure(deps, unit, delivery, outcome);
   });
-  if (isDisabled) await deps.webhooks.giveUp(byWebhooks(projectId), { projectId, id });
+  if (isDisabled) await deps.webhooks.giveUp(byService('webhooks', projectId), { projectId, id });
 }
 
 /** The state after a failed attempt. */
@@ -147,8 +120,7 @@ async function recordFailure(
   if (row === undefined) return false;
   const webhook = webhooks.decode(row);
   // `attempts` counts from the last success. All processes update this row in turn, so only one of them sees 1.
-  if (!replayed && webhook.attempts === 1)
-    unit.afterCommit(() => states.failing({ projectId, webhookId }, outcome.error));
+  if (!replayed && webhook.attempts === 1) unit.afterCommit(() => states.failing(webhook, outcome.error));
   const since = webhook.failingSince;
   const isHopeless = !replayed && since !== null && millisecondsOf(unit.now) - millisecondsOf(since) >= failingMs;
   if (!webhook.enabled) return true;

@@ -1,26 +1,22 @@
 import type { Runtime } from '#src/platform/index.js';
+import type { WebhookAddress } from './tables.js';
 
 /** Minimum time between two log lines of a kind about a webhook. A receiver that fails every other time must not flood the log. */
 const quietMs = 60_000;
 /** Maximum number of webhooks to remember. Beyond it, the oldest is dropped. */
 const remembered = 1000;
 
-interface Place {
-  readonly projectId: string;
-  readonly webhookId: string;
-}
-
 /** Logs when a webhook starts failing and when it works again, not each attempt. */
 export interface StateLog {
-  failing(place: Place, error: string): void;
-  working(place: Place): void;
+  failing(webhook: WebhookAddress, error: string): void;
+  working(webhook: WebhookAddress): void;
 }
 
 /** Creates the log of a process. */
 export function createStateLog({ clock, log }: Pick<Runtime, 'clock' | 'log'>): StateLog {
   const last = new Map<string, number>();
-  const isQuiet = (kind: string, { projectId, webhookId }: Place): boolean => {
-    const key = JSON.stringify([kind, projectId, webhookId]);
+  const isQuiet = (kind: string, { projectId, id }: WebhookAddress): boolean => {
+    const key = JSON.stringify([kind, projectId, id]);
     const [now, before] = [clock.monotonic(), last.get(key)];
     if (before !== undefined && now - before < quietMs) return true;
     last.delete(key);
@@ -30,13 +26,13 @@ export function createStateLog({ clock, log }: Pick<Runtime, 'clock' | 'log'>): 
     return false;
   };
   return {
-    failing: (place, error) => {
-      if (isQuiet('failing', place)) return;
-      log.warn('webhooks.failing', { project: place.projectId, webhook: place.webhookId, error });
+    failing: (webhook, error) => {
+      const { projectId: project, id } = webhook;
+      if (!isQuiet('failing', webhook)) log.warn('webhooks.failing', { project, webhook: id, error });
     },
-    working: (place) => {
-      if (!isQuiet('working', place))
-        log.info('webhooks.working', { project: place.projectId, webhook: place.webhookId });
+    working: (webhook) => {
+      const { projectId: project, id } = webhook;
+      if (!isQuiet('working', webhook)) log.info('webhooks.working', { project, webhook: id });
     },
   };
 }

@@ -1,15 +1,16 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { toArrays, unnested } from '#src/platform/db/arrays.js';
 import { endLease, freed, isFree, isLeased } from '#src/platform/db/leased-rows.js';
+import { createAppend } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { forNoKeyUpdate, raw } from '#src/platform/db/template.js';
+import type { PageWindow } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { webhooks } from '../model/store.js';
-import { createAttemptStore } from './attempt-store.js';
 import { createDeliveryClaim } from './claim-store.js';
 import { createReplayStore } from './replay-store.js';
-import { type Delivery, deliveries, type WebhookAddress } from './tables.js';
+import { type Delivery, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
 /** Columns that identify one claim of a delivery. */
 const claimColumns = [
@@ -29,16 +30,51 @@ export function createDeliveryStore(sql: Sql) {
      */
     lockWebhook: ({ projectId, id }: WebhookAddress) =>
       sql`select id from webhooks where project_id = ${projectId} and id = ${id}${forNoKeyUpdate}`,
-    ...bind(sql, { waitingWebhooks, changedAt, settle, settleDelivered, discardSome, removeSome }),
-    ...bind(sql, { find, findByEvent, backlog, bringForward, prune }),
+    /** Ends the lease of a delivery. Changes no row if the delivery has ended, or if another process has claimed it since. */
+    settle: ({ id, fence }: Pick<Delivery, 'id' | 'fence'>, change: Partial<Delivery>) =>
+      endLease(sql, deliveries, { id, fence, state: 'delivering' }, change),
+    /** A delivery by its id or the id of one of its attempts. */
+    find: (webhook: WebhookAddress, id: string) => sql`
+      select ${deliveries.row} from deliveries where ${ofWebhook(webhook)}
+        and (id = ${id} or id in (select delivery_id from delivery_attempts where id = ${id}))`,
+    findByEvent: (webhook: WebhookAddress, eventId: string) =>
+      sql`select ${deliveries.row} from deliveries where ${ofWebhook(webhook)} and event_id = ${eventId}`,
+    /** Deletes the oldest deliveries of a webhook: only ended ones, or all. */
+    removeSome: (webhook: WebhookAddress, which: 'ended' | 'all', limit: number) => sql`
+      delete from deliveries where id in (
+        select id from deliveries where ${ofWebhook(webhook)} ${which === 'ended' && raw('and due_at is null')}
+        order by created_at limit ${limit})`,
+    ...bind(sql, { waitingWebhooks, changedAt, settleDelivered, discardSome, backlog, bringForward, prune }),
     claim: createDeliveryClaim(sql),
-    ...createAttemptStore(sql),
+    ...attemptStatements(sql),
     ...createReplayStore(sql),
   };
 }
 
 /** SQL over deliveries and their attempts. */
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
+function attemptStatements(sql: Sql) {
+  return {
+    /** Inserts an attempt with the commit of the unit. */
+    appendAttempt: createAppend(deliveryAttempts),
+    /** Attempts, newest first, with the current state of their deliveries. */
+    attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: PageWindow) => sql`
+      select ${deliveryAttempts.row}, deliveries.attempt as last, deliveries.state as state, deliveries.due_at as due,
+        deliveries.test as test
+      from delivery_attempts join deliveries on deliveries.id = delivery_attempts.delivery_id
+      where delivery_attempts.project_id = ${projectId} and delivery_attempts.webhook_id = ${id}
+      order by delivery_attempts.created_at desc, delivery_attempts.id desc limit ${limit} offset ${offset}`,
+    /** A failed attempt between two times, if there is one. */
+    failedBetween: (webhook: WebhookAddress, from: Instant, to: Instant) => sql`
+      select id from delivery_attempts where ${ofWebhook(webhook)} and ok = 0 and created_at > ${from} and created_at < ${to}
+      limit 1`,
+    /** Counts attempts, up to a limit. A limit of 0 means no limit. */
+    countAttempts: (webhook: WebhookAddress, upTo: number) => sql`
+      select count(*) as total from (
+        select id from delivery_attempts where ${ofWebhook(webhook)} ${upTo > 0 && sql`limit ${upTo}`}) as found`,
+  };
+}
 
 /**
  * Webhooks with due deliveries. Goes from one webhook with waiting deliveries to the next by the index, so that a long queue costs no
@@ -73,11 +109,6 @@ function changedAt(sql: Sql, some: readonly WebhookAddress[]): Query {
     where (project_id, id) in (select value ->> 0, value ->> 1 from ${given})`;
 }
 
-/** Ends the lease of a delivery. Changes no row if the delivery has ended, or if another process has claimed it since. */
-function settle(sql: Sql, { id, fence }: Pick<Delivery, 'id' | 'fence'>, change: Partial<Delivery>): Query {
-  return endLease(sql, deliveries, { id, fence, state: 'delivering' }, change);
-}
-
 /** Ends leases of successful deliveries; skips those that ended or were claimed by another process since. Returns the ids of the others. */
 function settleDelivered(sql: Sql, some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query {
   const rows = some.map(({ id, fence }) => [id, fence]);
@@ -108,26 +139,6 @@ function discardSome(sql: Sql, webhook: WebhookAddress, now: Instant, limit: num
       and id in (select id from deliveries where ${ofWebhook(webhook)} and ${isWaiting} order by due_at limit ${limit})
       and exists (
         select id from webhooks where project_id = ${webhook.projectId} and id = ${webhook.id} and enabled = 0)`;
-}
-
-/** Deletes the oldest deliveries of a webhook: only ended ones, or all. */
-function removeSome(sql: Sql, webhook: WebhookAddress, which: 'ended' | 'all', limit: number): Query {
-  return sql`
-    delete from deliveries where id in (
-      select id from deliveries where ${ofWebhook(webhook)} ${which === 'ended' && raw('and due_at is null')}
-      order by created_at limit ${limit})`;
-}
-
-/** A delivery by its id or the id of one of its attempts. */
-function find(sql: Sql, webhook: WebhookAddress, id: string): Query {
-  return sql`
-    select ${deliveries.row} from deliveries where ${ofWebhook(webhook)}
-      and (id = ${id} or id in (select delivery_id from delivery_attempts where id = ${id}))`;
-}
-
-/** The delivery of an event. */
-function findByEvent(sql: Sql, webhook: WebhookAddress, eventId: string): Query {
-  return sql`select ${deliveries.row} from deliveries where ${ofWebhook(webhook)} and event_id = ${eventId}`;
 }
 
 /** Waiting deliveries: their number, the oldest creation time, and the oldest due time among webhooks that do not fail. */

@@ -18,21 +18,18 @@ export interface Contents {
 
 /** Seals and opens the recipient and variables of a message, which contain personal data and secrets. */
 export function createContents({ sealing }: Pick<Runtime, 'sealing'>): Contents {
+  const open = ({ id, dataKey }: Project, column: keyof typeof sealedMessages, row: MessageRow) =>
+    row[column] === '' ? undefined : sealing.tryOpen(id, dataKey, aadOf(column, row.id), row[column]);
   return {
     seal: (project, id, to, locals) => ({
       id,
       recipient: sealing.seal(project.id, project.dataKey, aadOf('recipient', id), to),
       sealed: sealing.seal(project.id, project.dataKey, aadOf('sealed', id), JSON.stringify(locals)),
     }),
-    recipientOf: (project, { id, recipient }) =>
-      recipient === '' ? '' : (sealing.tryOpen(project.id, project.dataKey, aadOf('recipient', id), recipient) ?? ''),
-    localsOf: (project, { id, sealed, recipient }) => {
-      if (sealed === '' || recipient === '') return undefined;
-      const [to, text] = [
-        sealing.tryOpen(project.id, project.dataKey, aadOf('recipient', id), recipient),
-        sealing.tryOpen(project.id, project.dataKey, aadOf('sealed', id), sealed),
-      ];
-      return to === undefined || text === undefined ? undefined : (JSON.parse(text) as Locals);
+    recipientOf: (project, row) => open(project, 'recipient', row) ?? '',
+    localsOf: (project, row) => {
+      const text = open(project, 'recipient', row) === undefined ? undefined : open(project, 'sealed', row);
+      return text === undefined ? undefined : (JSON.parse(text) as Locals);
     },
   };
 }

@@ -12,7 +12,7 @@ import {
   type RowLease,
   revoked,
 } from '#src/platform/db/leased-rows.js';
-import type { AppendedTable } from '#src/platform/db/outbox.js';
+import { createAppend } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
 import { joined, oneOf, skipLocked } from '#src/platform/db/template.js';
@@ -22,7 +22,7 @@ import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clo
 import type { Channel } from './messages.js';
 
 /** State of a message. `kept`: no server is configured for its channel, so operators read it here. */
-export type MessageState = 'pending' | 'sending' | 'retrying' | 'sent' | 'failed' | 'expired' | 'kept';
+type MessageState = 'pending' | 'sending' | 'retrying' | 'sent' | 'failed' | 'expired' | 'kept';
 
 /** Messages to people. Recipient and content are sealed; the content is wiped once a message has ended. */
 export const messageTable = table('messages', {
@@ -65,31 +65,22 @@ interface NewMessage
   readonly state: 'pending' | 'kept';
 }
 
-const appendedMessages: AppendedTable = {
-  table: messageTable.name,
-  columns: [
-    'id',
-    'project_id',
-    'user_id',
-    'template',
-    'channel',
-    'locale',
-    'recipient',
-    'sealed',
-    'state',
-    'due_at',
-    'expire',
-    'created_at',
-  ],
-};
+const appendMessage = createAppend(messageTable);
+const notBegun = { attempt: 0, owner: null, leaseUntil: null, fence: 0, error: '', sentAt: null } as const;
 
 /** Columns that an attempt changes. */
-type Settled = Pick<MessageRow, 'state' | 'dueAt' | 'error' | 'sentAt'>;
+export interface Settled extends Pick<MessageRow, 'dueAt' | 'error' | 'sentAt'> {
+  readonly state: MessageState;
+}
 
 /** SQL over messages. */
 export function createMessageStore(sql: Sql) {
   return {
-    append,
+    /** Inserts a message with the commit of the unit. It is due at once unless it is kept. */
+    append: (unit: Unit, message: NewMessage): void => {
+      const dueAt = message.state === 'pending' ? unit.now : null;
+      appendMessage(unit, { ...message, ...notBegun, dueAt, createdAt: unit.now });
+    },
     /** Channels with due messages. */
     waiting: ({ now }: { readonly now: Instant }) =>
       sql`select distinct channel from messages where due_at <= ${now} and ${isFree(now)}`,
@@ -102,26 +93,6 @@ export function createMessageStore(sql: Sql) {
 
 /** SQL over messages. */
 export type MessageStore = ReturnType<typeof createMessageStore>;
-
-/** Inserts a message with the commit of the unit. It is due at once unless it is kept. */
-function append(unit: Unit, message: NewMessage): void {
-  const { id, projectId, userId, template, channel, locale, recipient, sealed, state, expire } = message;
-  const dueAt = state === 'pending' ? unit.now : null;
-  unit.append(appendedMessages, [
-    id,
-    projectId,
-    userId,
-    template,
-    channel,
-    locale,
-    recipient,
-    sealed,
-    state,
-    dueAt,
-    expire,
-    unit.now,
-  ]);
-}
 
 /** Claims the messages of a channel that have been due longest. A claim does not change `due_at`, so that it updates no index. */
 function claim(sql: Sql, channel: Channel, lease: RowLease, limit: number): Query {

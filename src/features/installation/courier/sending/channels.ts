@@ -1,11 +1,11 @@
 import type { Runtime } from '#src/platform/index.js';
 import type { SendResult } from '#src/platform/outbound/send-result.js';
-import { millisecondsOf } from '#src/platform/runtime/clock.js';
+import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../../projects/index.js';
 import type { Contents } from '../model/content.js';
-import { type Channel, isMessageName } from '../model/messages.js';
+import { type Channel, isMessageName, messages } from '../model/messages.js';
 import type { MessageRow } from '../model/store.js';
-import type { Texts } from '../texts/texts.js';
+import type { Composed, Texts } from '../texts/texts.js';
 
 /** Result for a message that is wiped or unknown to this version. */
 const unreadable: SendResult = {
@@ -21,14 +21,22 @@ export interface Channels {
   /** True if a channel is configured. */
   has(channel: Channel): boolean;
   send(channel: Channel, row: MessageRow): Promise<SendResult>;
+  /** Sends a test message without a project, at once and without a row. */
+  test(message: 'test' | 'phone-test', to: string, locale: string): Promise<SendResult>;
 }
 
 /** Renders messages and sends them by their channel. */
 export function createChannels(
-  { mailer, sms }: Pick<Runtime, 'mailer' | 'sms'>,
+  { mailer, sms, clock, random, config }: Pick<Runtime, 'mailer' | 'sms' | 'clock' | 'random' | 'config'>,
   { projects, contents, texts }: { projects: Projects; contents: Contents; texts: Texts },
 ): Channels {
   const senders = { email: mailer, sms };
+  const post = (channel: Channel, id: string, to: string, composed: Composed, writtenAt: number) => {
+    const { subject, text, html } = composed;
+    return channel === 'sms'
+      ? sms.send({ id, to, body: text })
+      : mailer.send({ id, to, subject, text, html, writtenAt });
+  };
   return {
     has: (channel) => senders[channel].isConfigured,
     send: async (channel, row) => {
@@ -37,9 +45,13 @@ export function createChannels(
       if (locals === undefined || !isMessageName(row.template)) return unreadable;
       const { id, template, locale, createdAt } = row;
       const to = contents.recipientOf(project, row);
-      const { subject, text, html } = await texts.compose(template, locale, locals);
-      if (channel === 'sms') return sms.send({ id, to, body: text });
-      return mailer.send({ id, to, subject, text, html, writtenAt: millisecondsOf(createdAt) });
+      return post(channel, id, to, await texts.compose(template, locale, locals), millisecondsOf(createdAt));
+    },
+    test: async (message, to, locale) => {
+      const now = clock.now();
+      // Uses the host of the installation as the project name.
+      const locals = { project: new URL(config.baseUrl).hostname, name: '', at: instantOf(now) };
+      return post(messages[message].channel, random.id(), to, await texts.compose(message, locale, locals), now);
     },
   };
 }

@@ -1,7 +1,8 @@
-import { courierLimits } from '#src/contract/limits.js';
+import { courierLimits, messageDelays } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
+import { type Random, withJitter } from '#src/platform/crypto/random.js';
 import type { RowLease } from '#src/platform/db/leased-rows.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
+import { byService } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createLeasedQueue } from '#src/platform/jobs/leased-queue.js';
@@ -9,10 +10,9 @@ import type { SendResult } from '#src/platform/outbound/send-result.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Channel } from '../model/messages.js';
-import { type MessageRow, type MessageStore, messageTable } from '../model/store.js';
+import { type MessageRow, type MessageStore, messageTable, type Settled } from '../model/store.js';
 import type { Channels } from './channels.js';
 import type { MessageMetrics } from './metrics.js';
-import { nextState } from './next-state.js';
 import { createOutages } from './outages.js';
 
 type DispatchRuntime = Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>;
@@ -72,7 +72,7 @@ async function claim(
   const room = (channel: Channel) => courierLimits.atOnce - busy(channel);
   const chosen = allChannels.filter((channel) => due.includes(channel) && channels.has(channel) && room(channel) > 0);
   if (chosen.length === 0) return [];
-  return db.work(by(null), async (unit) => {
+  return db.work(byService('courier'), async (unit) => {
     const claimed: MessageRow[] = [];
     for (const channel of chosen) {
       const expired = await unit.run(store.expire(channel, unit.now));
@@ -84,16 +84,12 @@ async function claim(
   });
 }
 
-function by(projectId: string | null, requestId = ''): AuditContext {
-  return { projectId, requestId, actor: { kind: 'service', id: 'courier' } };
-}
-
 /** Records an attempt, unless another process has claimed the message since. */
 async function recordOutcome(deps: Deps, row: MessageRow, result: SendResult): Promise<void> {
   const { db, clock, random, log, store, metrics, noteOutcome } = deps;
   const channel = channelOf(row);
   const next = nextState(row, result, clock.now(), random);
-  const count = await db.work(by(row.projectId, row.id), async (unit) => {
+  const count = await db.work(byService('courier', row.projectId, row.id), async (unit) => {
     const settled = await unit.run(store.settle(row, next));
     if (settled > 0) await noteOutcome(unit, channel, result);
     return settled;
@@ -104,4 +100,20 @@ async function recordOutcome(deps: Deps, row: MessageRow, result: SendResult): P
   const { id: message, projectId: project, template, attempt } = row;
   if (state === 'failed' || state === 'expired')
     log.warn('courier.given-up', { message, project, template, attempt, state, error });
+}
+
+/** State after an attempt: sent, failed, or retrying. Expired if the next attempt would be after the expiry of the code or link. */
+function nextState(
+  { attempt, expire }: Pick<MessageRow, 'attempt' | 'expire'>,
+  { ok, isFinal, error }: SendResult,
+  now: number,
+  random: Random,
+): Settled {
+  const ended = (state: Settled['state']) => ({ state, dueAt: null, error, sentAt: ok ? instantOf(now) : null });
+  if (ok) return ended('sent');
+  const seconds = isFinal ? undefined : messageDelays[attempt - 1];
+  if (seconds === undefined) return ended('failed');
+  const dueAt = instantOf(now + withJitter(seconds * 1000, random));
+  if (expire !== null && dueAt >= expire) return ended('expired');
+  return { state: 'retrying', dueAt, error, sentAt: null };
 }
