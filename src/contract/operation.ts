@@ -60,6 +60,14 @@ export interface RequestFacts {
   readonly browser: Browser;
 }
 
+/** The facts that reads for a response need. */
+export type ReadFacts = Pick<RequestFacts, 'reading' | 'budget'>;
+
+/** The facts of a request that reads for its response need. */
+export function readFactsOf({ reading, budget }: ReadFacts): ReadFacts {
+  return { reading, budget };
+}
+
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 type InputOf<D extends Declaration> = NonNullable<D['input']>;
 type ActorOf<K extends WireActor['kind']> =

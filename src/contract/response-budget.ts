@@ -1,12 +1,14 @@
-/** The result of a read with a limit of bytes: the value, or only its size if it is larger. */
-export interface Measured<T> {
-  readonly bytes: number;
-  readonly value?: T | undefined;
-}
-
-/** The same result with its value mapped. */
-export function mapMeasured<T, U>(measured: Measured<T>, make: (value: T) => U): Measured<U> {
-  return { bytes: measured.bytes, value: measured.value === undefined ? undefined : make(measured.value) };
+/** The bytes that one attempt to read a response may use. */
+export interface ByteAllowance {
+  readonly left: number;
+  /** Bytes counted so far. */
+  readonly counted: number;
+  /** Lowers the bytes that are left. */
+  limit(bytes: number): void;
+  /** Ends the attempt if fewer bytes are left; the next attempt has enough. */
+  require(bytes: number): void;
+  /** Counts bytes of the response. */
+  count(bytes: number): void;
 }
 
 /**
@@ -16,10 +18,10 @@ export interface ResponseBudget {
   /** Splits the budget among the reads of one response. */
   share(reads: number): void;
   /**
-   * Reads with the bytes that are free now. If the value is larger, it reads again with the required bytes. Throws Failure
+   * Reads with the bytes that are free now. If the attempt requires more, it reads again with the required bytes. Throws Failure
    * `general_answer_too_large`, and `general_unavailable` if other responses use the memory.
    */
-  read<T>(measure: (bytes: number) => Promise<Measured<T>>): Promise<T>;
+  read<T>(attempt: (bytes: ByteAllowance) => Promise<T>): Promise<T>;
   /**
    * Returns a function that reserves memory for the response to a change before the commit; each call replaces the previous reservation. It
    * throws Failure `general_unavailable` if other responses, or those of the same caller, use the memory.

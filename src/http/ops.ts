@@ -94,10 +94,11 @@ export function createOps(
       const isTold = actor.kind === 'key' && hasScope(actor, 'collections.read');
       const all = (isTold ? await databases.describedCollections(db, project.id) : undefined) ?? [];
       const collections = all.length > schemaLimits.described ? [] : all;
-      return request.budget.read(async () => {
+      return request.budget.read(async (bytes) => {
         const whole = description(project, collections);
         const value = lengthOf(whole) > config.answerMaxBytes ? description(project, []) : whole;
-        return { bytes: lengthOf(value), value };
+        bytes.count(lengthOf(value));
+        return value;
       });
     },
     ping: () => 'Pong!',

@@ -1,5 +1,5 @@
 // Mechanisms that src has once: leases of rows, retries, shared runs, batches, queues and quotas. Another implementation breaks a rule unless it stands in
-// the exceptions with its reason; an exception that is no longer needed fails the test.
+// the exceptions with its reason; an exception that is no longer needed fails the test. So does a feature that handles the bytes of its responses.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -187,3 +187,62 @@ for (const [name, { home, isIn, planted, permitted, exceptions }] of Object.entr
     for (const [path, reason] of Object.entries(exceptions)) assert.ok(reason.length > 10, `${path} has no reason`);
   });
 }
+
+/** A budget, the bytes of an attempt, or a limit of bytes that is passed on. */
+const handlesBytes = hasMatch(
+  /(?<!')\bbudgets?\b(?!')/,
+  /\b(?:ResponseBudgets?|ByteAllowance|Allowance|attemptWithin|Measured|answerMaxBytes)\b/,
+  /\bbytes\.(?:left|counted|limit|require|count)\b/,
+  /(?<![.'])\bmaxBytes\b(?!:)/,
+);
+
+const plantedBytes = [
+  'readAnswer(db, request, (reader) => page(reader, reader.bytes.left));',
+  'return request.budget.read((bytes) => look(bytes));',
+  'const look = await lists.page(snapshot, listing, request, maxBytes);',
+  'function page(reader: Reader, bytes: ByteAllowance) {}',
+  'return { project, actor, budget };',
+  'const budgets = new ResponseBudgets(clock, size);',
+];
+
+const permittedBytes = [
+  'const { total, rows } = await lists.page(snapshot, listing, request);',
+  'return { project, actor, ...readFactsOf(request) };',
+  "bound: 'budget',",
+  'http.request({ url, timeoutMs, maxBytes: limits.answerBytes });',
+  "project.settings['files.maxBytes']",
+];
+
+const featuresWithBytes: Readonly<Record<string, string>> = {
+  'data/documents/changes/index.ts': 'refuses documents that are longer than an answer may be',
+  'data/documents/changes/writes.ts': 'claims the bytes of an answer before its change is committed',
+  'data/documents/index.ts': 'the longest document is as long as an answer may be',
+  'data/documents/query/page.ts': 'SQL that prints a page only up to a number of bytes',
+  'data/documents/reads/reads.ts': 'the edge of documents: reads them within the budget',
+  'data/documents/relations/answers.ts': 'a change is not refused because its answer is too large',
+  'data/documents/relations/link-reads.ts': 'SQL that prints related documents only up to a number of bytes',
+  'data/documents/relations/populate.ts': 'measures related documents before it prints them several times',
+  'data/documents/store/list-store.ts': 'SQL that prints a page only up to a number of bytes',
+  'data/documents/store/store.ts': 'SQL that prints a document only up to a number of bytes',
+  'data/documents/transfer/index.ts': 'the operator at the command line has no request',
+  'data/files/content/writer.ts': 'the size of a file, not of a response',
+  'data/files/uploads/chunks.ts': 'the size of unfinished uploads, not of a response',
+  'data/transactions/replay.ts': 'reads in a unit of work, which cannot wait for bytes',
+  'data/transactions/service.ts': 'the edge of transactions: waits for bytes before the unit of work starts',
+  'events/feed/service.ts': 'a page has as many events as fit',
+  'events/feed/store.ts': 'SQL that prints events only up to a number of bytes',
+  'events/feed/stream.ts': 'streams have a budget of their own for each page',
+  'events/realtime/index.ts': 'sockets have a budget of their own',
+  'events/realtime/sockets/hub.ts': 'sockets have a budget of their own for each page',
+  'installation/projects/index.ts': 'counts platforms, which are few and read without a list query',
+};
+
+test('features leave the bytes of responses to their readers', () => {
+  for (const text of plantedBytes) assert.ok(handlesBytes(text), text);
+  for (const text of permittedBytes) assert.ok(!handlesBytes(text), text);
+  const found = texts.flatMap(({ path, text }) => {
+    const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    return path.startsWith('features/') && handlesBytes(code) ? [path.slice('features/'.length)] : [];
+  });
+  assert.deepEqual(found, Object.keys(featuresWithBytes));
+});

@@ -100,7 +100,7 @@ test('lists in the order of a time within a value read the composite index and s
   }
   await runSql(target, `analyze d_${found?.number}`);
   assert.deepEqual(await answers(), before);
-  const store = createDocumentStore(runtime.sql);
+  const store = createDocumentStore(runtime.sql, runtime.config.answerMaxBytes);
   const collection = await features.databases.getCollection(runtime.db, {
     projectId: target.project.id,
     databaseId,

@@ -42,12 +42,12 @@ test('with little memory, a second response of the largest size waits for the fi
     const one = async (account: string) => {
       const budget = budgets.open({ account });
       await budget.read(async (offered) => {
-        if (offered < bytes) return { bytes };
+        offered.require(bytes);
+        offered.count(bytes);
         reading += 1;
         most = Math.max(most, reading);
         await new Promise((resolve) => setTimeout(resolve, 20));
         reading -= 1;
-        return { bytes, value: 'read' };
       });
       budget.close();
     };

@@ -1,9 +1,10 @@
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
-import type { Measured, ResponseBudget } from '#src/contract/response-budget.js';
+import type { ByteAllowance, ResponseBudget } from '#src/contract/response-budget.js';
 import type { Clock } from '../runtime/clock.js';
 import { memoryShare } from '../runtime/memory.js';
+import { attemptWithin } from './byte-allowance.js';
 import { FairSemaphore } from './fair-semaphore.js';
 import { LongSends, type Pace, type Sending } from './long-sends.js';
 
@@ -97,15 +98,15 @@ class Budget implements OpenBudget {
     this.#reads = Math.max(1, reads);
   }
 
-  async read<T>(measure: (bytes: number) => Promise<Measured<T>>): Promise<T> {
+  async read<T>(attempt: (bytes: ByteAllowance) => Promise<T>): Promise<T> {
     if (!this.#begin()) await this.#opening;
     const held = this.#heldMany > 0 ? this.#maxBytes : answerLimits.few;
     // Reads that share the budget run concurrently, each with a part of its bytes.
     const offered = this.#reads === 1 ? held : Math.floor(held / this.#reads);
-    const measuring = measure(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)));
+    const measuring = attemptWithin(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)), attempt);
     const seen = await (this.#reads === 1 ? measuring : this.#amongOthers(measuring));
-    if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
-    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(measure, seen.bytes));
+    if ('value' in seen) return this.#taken(seen.bytes, seen.value);
+    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(attempt, seen.bytes));
     this.#large = again.catch(() => {});
     return again;
   }
@@ -185,16 +186,16 @@ class Budget implements OpenBudget {
   }
 
   /** Repeats reads whose first result was too large, one after the other. */
-  async #readMore<T>(measure: (bytes: number) => Promise<Measured<T>>, first: number): Promise<T> {
+  async #readMore<T>(attempt: (bytes: ByteAllowance) => Promise<T>, first: number): Promise<T> {
     // Afterwards the sizes of the other reads are known.
     await Promise.allSettled(this.#measuring ?? []);
     let needed = first;
-    for (let attempt = 0; attempt < answerLimits.attempts; attempt++) {
+    for (let made = 0; made < answerLimits.attempts; made++) {
       const left = this.#maxBytes - this.#read;
       if (needed > left) throw this.#tooLarge();
       await this.#takeMany(this.#reads === 1 ? needed : this.#maxBytes);
-      const seen = await measure(Math.min(left, this.#heldMany));
-      if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
+      const seen = await attemptWithin(Math.min(left, this.#heldMany), attempt);
+      if ('value' in seen) return this.#taken(seen.bytes, seen.value);
       // The value has grown concurrently.
       needed = seen.bytes;
     }

@@ -13,5 +13,4 @@ export {
   type ListRequest,
   type Lists,
   listRequestOf,
-  readList,
 } from './store.js';

@@ -1,8 +1,10 @@
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits, queryBounds } from '#src/contract/limits.js';
+import { type ReadFacts, readFactsOf } from '#src/contract/operation.js';
 import type { Reading } from '#src/contract/reading.js';
-import type { Measured, ResponseBudget } from '#src/contract/response-budget.js';
+import type { ResponseBudget } from '#src/contract/response-budget.js';
 import type { Config } from '#src/platform/config/schema.js';
+import { type AnswerReader, readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Sql, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import { raw, type SqlPart } from '#src/platform/db/template.js';
@@ -36,21 +38,9 @@ export type ListQueries = Pick<ListRequest, 'queries' | 'search' | 'total'>;
 /** The list request of an operation's caller. */
 export function listRequestOf<Q extends ListQueries>(call: {
   readonly query: Q;
-  readonly request: { readonly budget: ResponseBudget; readonly reading: Reading };
+  readonly request: ReadFacts;
 }): Q & ListRequest {
-  return { ...call.query, budget: call.request.budget, reading: call.request.reading };
-}
-
-/**
- * Reads a list within the memory budget of its response and the caller's database quota; each attempt uses one snapshot. Throws Failure
- * `general_answer_too_large`.
- */
-export function readList<T>(
-  db: Database,
-  { budget, reading }: Pick<ListRequest, 'budget' | 'reading'>,
-  look: (snapshot: Reader, maxBytes: number) => Promise<Measured<T>>,
-): Promise<T> {
-  return budget.read((maxBytes) => db.lists(reading).snapshot((snapshot) => look(snapshot, maxBytes)));
+  return { ...call.query, ...readFactsOf(call.request) };
 }
 
 /** The rows of a page, and the number of rows in all pages. */
@@ -59,16 +49,19 @@ interface Found {
   readonly rows: Row[];
 }
 
+/** A reader, with the bytes of its response if it reads for one. */
+type ListReader = Reader & Partial<AnswerReader>;
+
 type Position = { readonly columns: readonly OrderColumn[]; readonly at: readonly Value[] | null };
 
 /** Lists of the service's own rows. */
 export interface Lists {
   /**
-   * A page of a list, and the number of rows in all pages, 0 if it was not requested. Returns only the size of the page if that exceeds
-   * `maxBytes`. Use it with a snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
+   * A page of a list, and the number of rows in all pages, 0 if it was not requested. Use it with a snapshot, in `readAnswer` if it is for a
+   * response. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
    */
-  page(reader: Reader, listing: ListDescription, request: ListQueries, maxBytes: number): Promise<Measured<Found>>;
-  /** A page of a list, read by itself with `readList`. */
+  page(reader: ListReader, listing: ListDescription, request: ListQueries): Promise<Found>;
+  /** A page of a list, read by itself with `readAnswer`. */
   read(db: Database, listing: ListDescription, request: ListRequest): Promise<Found>;
 }
 
@@ -87,44 +80,37 @@ export function createLists({
 }
 
 function read(deps: Deps, db: Database, listing: ListDescription, request: ListRequest): Promise<Found> {
-  return readList(db, request, (snapshot, maxBytes) => page(deps, snapshot, listing, request, maxBytes));
+  return readAnswer(db, request, (snapshot) => page(deps, snapshot, listing, request));
 }
 
-async function page(
-  deps: Deps,
-  reader: Reader,
-  listing: ListDescription,
-  request: ListQueries,
-  maxBytes: number,
-): Promise<Measured<Found>> {
+async function page(deps: Deps, reader: ListReader, listing: ListDescription, request: ListQueries): Promise<Found> {
   const { sql, compile } = deps;
   const query = parseListQuery(vocabularyOf(listing.fields), request.queries);
   requireNearOffset(query);
   const rows = narrowed(sql, listing.rows, query.conditions.map(compile));
   await requireServed(deps, reader, listing, query);
   const found = await searched(deps, reader, { ...listing, rows }, request.search ?? '');
-  return printed(deps, reader, listing, query, request, found, maxBytes);
+  return printed(deps, reader, listing, query, request, found);
 }
 
 async function printed(
   deps: Deps,
-  reader: Reader,
+  reader: ListReader,
   listing: ListDescription,
   query: ListQuery<ListField>,
   request: ListQueries,
   { matching, total: known, upTo }: Searched,
-  maxBytes: number,
-): Promise<Measured<Found>> {
+): Promise<Found> {
   const { sql, totalLimit } = deps;
   const selected = selectPage(sql, listing, query, matching, await positionOf(sql, reader, listing, query));
-  if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > maxBytes) {
-    const bytes = await measure(sql, reader, listing, selected);
-    if (bytes > maxBytes) return { bytes };
-  }
+  const { bytes } = reader;
+  if (bytes !== undefined && query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > bytes.left)
+    bytes.require(await measure(sql, reader, listing, selected));
   const rows = await reader.all(selected);
   if (query.cursor?.before === true) rows.reverse();
   const total = request.total ? (known ?? (await countRows(sql, reader, matching, upTo ?? totalLimit))) : 0;
-  return { bytes: sizeOf(rows), value: { total, rows } };
+  bytes?.count(sizeOf(rows));
+  return { total, rows };
 }
 
 /** The position of the cursor's row in the order. Throws Failure `general_cursor_not_found`. */

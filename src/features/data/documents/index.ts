@@ -1,5 +1,5 @@
 import { absentParam, Failure } from '#src/contract/errors.js';
-import { auditContextOf, type Call, implement, type Operation } from '#src/contract/operation.js';
+import { auditContextOf, type Call, implement, type Operation, readFactsOf } from '#src/contract/operation.js';
 import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -41,7 +41,7 @@ export function createDocumentsFeature(
   databases: Databases,
   idempotency: Idempotency,
 ) {
-  const store = createDocumentStore(runtime.sql);
+  const store = createDocumentStore(runtime.sql, runtime.config.answerMaxBytes);
   const scans = createScans(runtime, databases);
   const links = createLinkStore(runtime.sql);
   const tables = createTableLocks(runtime.sql);
@@ -126,7 +126,7 @@ function implementDocuments(documents: Documents) {
 
 function contextOf({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): CollectionContext {
   const { databaseId, collectionId } = params;
-  return { project, actor, databaseId, collectionId, reading: request.reading, budget: request.budget };
+  return { project, actor, databaseId, collectionId, ...readFactsOf(request) };
 }
 
 async function createSome(documents: Documents, call: CallOf<'create'>) {

@@ -35,7 +35,7 @@ interface Deps {
 export function createFilesFeature(
   runtime: Pick<
     Runtime,
-    'budgets' | 'config' | 'db' | 'sql' | 'files' | 'images' | 'sealing' | 'clock' | 'random' | 'log' | 'metrics'
+    'config' | 'db' | 'sql' | 'files' | 'images' | 'sealing' | 'clock' | 'random' | 'log' | 'metrics'
   >,
   { buckets, bucketStore, lists, idempotency, isGone, findUser }: Deps,
 ) {

@@ -48,7 +48,7 @@ type FileCall = Pick<Call<(typeof filesApi)['get']>, 'project' | 'actor' | 'requ
 };
 
 function where({ project, actor, params, request }: FileCall): BucketContext {
-  return { project, actor, bucketId: params.bucketId, reading: request.reading, budget: request.budget };
+  return { project, actor, bucketId: params.bucketId, reading: request.reading };
 }
 
 function printed({ bucket, file }: FileInBucket) {

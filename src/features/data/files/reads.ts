@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { FileContent } from '#src/contract/file-content.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { mapMeasured } from '#src/contract/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
@@ -10,7 +10,6 @@ import {
   type ListQueries,
   type ListRequest,
   type Lists,
-  readList,
 } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
@@ -81,18 +80,14 @@ async function get(deps: Deps, where: BucketContext, id: string): Promise<FileIn
 
 function list(deps: Deps, where: BucketContext, request: ListRequest & ListQueries): Promise<FilePage> {
   const { db, lists, statements } = deps;
-  return readList(db, request, async (snapshot, maxBytes) => {
+  return readAnswer(db, request, async (snapshot) => {
     const bucket = await bucketIn(deps, snapshot, where);
     const rows = statements.rows(bucket.key, visibleRoles(where, bucket));
     const search = ['id', 'name'];
     const searchIndex = { table: 'files', scope: ['bucket_key', bucket.key], texts: search } as const;
     const listing = { rows, select: files.row, fields, search, searchIndex, isLarge: true } as const;
-    const look = await lists.page(snapshot, listing, request, maxBytes);
-    return mapMeasured(look, ({ total, rows: found }) => ({
-      bucket,
-      total,
-      files: found.map((row) => files.decode(row)),
-    }));
+    const { total, rows: found } = await lists.page(snapshot, listing, request);
+    return { bucket, total, files: found.map((row) => files.decode(row)) };
   });
 }
 

@@ -62,7 +62,7 @@ interface FileTransfer {
 /** The operator has the permissions of a server key with all scopes. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
 
-interface Deps extends Pick<Runtime, 'db' | 'budgets'> {
+interface Deps extends Pick<Runtime, 'db'> {
   readonly files: Files;
   readonly statements: FileStatements;
   readonly reader: ContentReader;
@@ -71,18 +71,15 @@ interface Deps extends Pick<Runtime, 'db' | 'budgets'> {
 }
 
 /** Creates the transfer of files. */
-export function createFileTransfer(
-  { db, budgets }: Pick<Runtime, 'db' | 'budgets'>,
-  given: Omit<Deps, 'db' | 'budgets'>,
-): FileTransfer {
-  return bind({ ...given, db, budgets }, { importOne, exported });
+export function createFileTransfer({ db }: Pick<Runtime, 'db'>, given: Omit<Deps, 'db'>): FileTransfer {
+  return bind({ ...given, db }, { importOne, exported });
 }
 
 /** Files of a page. */
 const filesOfPage = 200;
 
-async function* exported({ budgets, db, statements, bucketIn, reader }: Deps, place: FilePlace) {
-  const where = contextOf({ budgets }, place);
+async function* exported({ db, statements, bucketIn, reader }: Deps, place: FilePlace) {
+  const where = contextOf(place);
   const bucket = await bucketIn(db, where);
   for (let after = ''; ; ) {
     const page = (await db.all(statements.after(bucket.key, after, filesOfPage))).map((row) => files.decode(row));
@@ -93,8 +90,8 @@ async function* exported({ budgets, db, statements, bucketIn, reader }: Deps, pl
   }
 }
 
-function contextOf({ budgets }: Pick<Deps, 'budgets'>, place: FilePlace): BucketContext {
-  return { ...place, actor: operator, reading: operatorReading, budget: budgets.open(operatorReading) };
+function contextOf(place: FilePlace): BucketContext {
+  return { ...place, actor: operator, reading: operatorReading };
 }
 
 async function importOne(
@@ -105,7 +102,7 @@ async function importOne(
   { keep, dryRun }: ImportOptions,
 ): Promise<'created' | 'changed' | 'skipped'> {
   const { db, statements, bucketIn } = deps;
-  const where = contextOf(deps, place);
+  const where = contextOf(place);
   const bucket = await bucketIn(db, where);
   const row = await db.one(statements.find({ bucketKey: bucket.key, id: given.id }));
   const present = row && files.decode(row);

@@ -1,5 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
-import { type Call, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
+import { type Call, invoke, type Operation } from '#src/contract/operation.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { type Action, actionOf, type GivenOperation, operationIdOf, requestPartsOf } from './actions.js';
 
@@ -79,11 +79,6 @@ export async function named<T>(
   } catch (error) {
     throw error instanceof Failure && error.status < 500 ? failureAt(error, position, call) : error;
   }
-}
-
-/** The facts of the request for one of its operations: without `ifMatch` and idempotency, which apply to the whole request. */
-export function factsOf({ request }: TransactionCaller, budget: RequestFacts['budget']): RequestFacts {
-  return { ...request, budget, ifMatch: undefined, idempotent: undefined };
 }
 
 /** The id of the single document that the call changes, and if the call creates it. Undefined for several documents. */

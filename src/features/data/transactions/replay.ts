@@ -1,10 +1,11 @@
 import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
-import type { Call, RequestFacts } from '#src/contract/operation.js';
-import { type Measured, mapMeasured, type ResponseBudget } from '#src/contract/response-budget.js';
+import { type Call, type RequestFacts, readFactsOf } from '#src/contract/operation.js';
+import type { ByteAllowance, ResponseBudget } from '#src/contract/response-budget.js';
+import { Allowance } from '#src/platform/admission/byte-allowance.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { DocumentsOfUnit, NamedChange } from '../documents/index.js';
-import { documentOf, factsOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
+import { documentOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
 
 /** A staged operation with the state of its document at that time; null if the state does not matter. */
 export interface Staged {
@@ -20,17 +21,6 @@ export class FailedOperation extends Error {
     super(failure.message, { cause: failure });
     this.name = 'FailedOperation';
     this.failure = failure;
-  }
-}
-
-/** Error for a read whose byte budget is too small. */
-class TooFewBytes extends Error {
-  readonly needed: number;
-
-  constructor(needed: number) {
-    super('the answer needs more bytes');
-    this.name = 'TooFewBytes';
-    this.needed = needed;
   }
 }
 
@@ -65,7 +55,6 @@ export interface Replay {
 interface Scope extends Pick<TransactionCaller, 'project' | 'actor'> {
   readonly documents: DocumentsOfUnit;
   readonly facts: RequestFacts;
-  readonly budget: ResponseBudget;
 }
 
 /** Creates a replay in a unit of work. */
@@ -73,11 +62,13 @@ export function createReplay(
   within: (unit: Unit) => DocumentsOfUnit,
   unit: Unit,
   caller: TransactionCaller,
-  budget: ResponseBudget = budgetOf(transactionLimits.documentBytes),
+  bytes: ByteAllowance = new Allowance(transactionLimits.documentBytes),
 ): Replay {
   const counted = bounded(unit);
   const { project, actor } = caller;
-  const scope: Scope = { documents: within(counted.unit), project, actor, facts: factsOf(caller, budget), budget };
+  // `ifMatch` and idempotency apply to the whole request.
+  const facts = { ...caller.request, budget: budgetOf(bytes), ifMatch: undefined, idempotent: undefined };
+  const scope: Scope = { documents: within(counted.unit), project, actor, facts };
   return {
     changed: counted.documents,
     all: async (staged) => {
@@ -143,9 +134,9 @@ function changesOf(scope: Scope, call: StagedCall): NamedChange[] {
   return given.map(({ id: each }) => ({ where: whereOf(scope, call), id: each, isRemoved }));
 }
 
-function whereOf({ project, actor, facts, budget }: Scope, { params: { databaseId, collectionId } }: StagedCall) {
+function whereOf({ project, actor, facts }: Scope, { params: { databaseId, collectionId } }: StagedCall) {
   const place = { databaseId: String(databaseId), collectionId: String(collectionId) };
-  return { project, actor, ...place, reading: facts.reading, budget };
+  return { project, actor, ...place, ...readFactsOf(facts) };
 }
 
 async function named<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
@@ -157,35 +148,14 @@ async function named<T>(position: number, call: StagedCall, act: () => Promise<T
   }
 }
 
-/** Reads within the budget of a response, in a unit that is rolled back. If the budget is too small, repeats the read with enough bytes. */
-export function readWithin<T>(budget: ResponseBudget, read: (inner: ResponseBudget) => Promise<T>): Promise<T> {
-  return budget.read(async (maxBytes): Promise<Measured<T>> => {
-    const inner = budgetOf(maxBytes);
-    try {
-      const value = await read(inner);
-      return mapMeasured({ bytes: inner.taken(), value }, (result) => result);
-    } catch (error) {
-      if (error instanceof TooFewBytes) return { bytes: error.needed };
-      throw error;
-    }
-  });
-}
-
-/** A byte budget that never blocks: a unit of work may await SQL only. */
-function budgetOf(maxBytes: number): ResponseBudget & { readonly taken: () => number } {
-  let taken = 0;
+/** A budget of bytes that the request has already. It never blocks: a unit of work may await SQL only. */
+function budgetOf(bytes: ByteAllowance): ResponseBudget {
   return {
-    taken: () => taken,
     share: () => {},
     // Response bytes are claimed from the budget of the request, not from this one.
     claim: () => () => {},
     write: () => {},
-    read: async (look) => {
-      const { bytes, value } = await look(maxBytes - taken);
-      if (value === undefined) throw new TooFewBytes(taken + bytes);
-      taken += bytes;
-      return value;
-    },
+    read: (attempt) => attempt(bytes),
   };
 }
 

@@ -12,7 +12,7 @@ import { SchemaChanged } from '../documents/index.js';
 import type { GivenOperation } from './actions.js';
 import { type AddingDeps, addCalls, charge, tooLarge } from './add.js';
 import { listedCall, named, type StagedCall, type TransactionCaller } from './calls.js';
-import { createReplay, FailedOperation, readWithin } from './replay.js';
+import { createReplay, FailedOperation } from './replay.js';
 import { createSealedCalls } from './sealed-calls.js';
 import { createStates, Overtaken, transactionOwnerOf } from './states.js';
 import type { Transaction } from './store.js';
@@ -163,11 +163,11 @@ async function read(
   call: Pick<Call, 'params' | 'query'>,
 ): Promise<unknown> {
   charge(caller, await getOpen(db, caller, id));
-  return readWithin(caller.request.budget, (budget) =>
+  return caller.request.budget.read((bytes) =>
     retried(async () => {
       const transaction = await getOpen(db, caller, id);
       return db.rehearse(auditContextOf(caller), async (unit) => {
-        const replay = createReplay(within, unit, caller, budget);
+        const replay = createReplay(within, unit, caller, bytes);
         const staged = await stagedIn(unit, caller, transaction);
         await replay.lock(staged.map((one) => one.call));
         await asConflict(() => replay.all(staged));

@@ -4,6 +4,7 @@ import { feedLimits } from '#src/contract/limits.js';
 import { type Call, implement } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { Quota } from '#src/platform/admission/quota.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Payloads } from '../outbox/index.js';
@@ -64,12 +65,8 @@ export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'confi
 
   const pageOf = ({ project, query, request }: FeedCall, after: number | null): Promise<EventPage> => {
     const { limit, types, resource } = query;
-    return request.budget.read((maxBytes) =>
-      db
-        .lists(request.reading)
-        .snapshot((snapshot) =>
-          feed.page(snapshot, project.id, { after, limit, filter: { types, resource } }, maxBytes),
-        ),
+    return readAnswer(db, request, (reader) =>
+      feed.page(reader, project.id, { after, limit, filter: { types, resource } }),
     );
   };
   const operations = implement(feedApi, {

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { feedLimits } from '#src/contract/limits.js';
-import type { Measured } from '#src/contract/response-budget.js';
 import type { Instant } from '#src/contract/shapes.js';
+import type { AnswerReader } from '#src/platform/db/answer-reader.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
@@ -35,10 +35,10 @@ export const everything: Pick<PageRequest, 'limit' | 'filter'> = {
 /** The feed: events of a project by their numbers, without gaps. */
 export interface Feed {
   /**
-   * Returns events up to `maxBytes`, or asks for more bytes if even the first event is larger. Throws Failure `general_cursor_not_found` if
-   * events after the number were removed, or if the number was never assigned.
+   * Returns as many events as fit into the response, at least one. Throws Failure `general_cursor_not_found` if events after the number were
+   * removed, or if the number was never assigned.
    */
-  page(reader: Reader, projectId: string, request: PageRequest, maxBytes: number): Promise<Measured<EventPage>>;
+  page(reader: AnswerReader, projectId: string, request: PageRequest): Promise<EventPage>;
   /** The number of an event. Also accepts the initial id of a stream, which is a number. Throws Failure `event_not_found`. */
   position(reader: Reader, projectId: string, id: string): Promise<number>;
   /** Throws Failure `general_cursor_not_found` if `page` would. */
@@ -88,35 +88,37 @@ export function createFeed(
 
 async function page(
   deps: Deps,
-  reader: Reader,
+  reader: AnswerReader,
   projectId: string,
   { after, limit, filter }: PageRequest,
-  maxBytes: number,
-): Promise<Measured<EventPage>> {
+): Promise<EventPage> {
   const { config, store } = deps;
+  const { bytes } = reader;
   const bounds = await boundsOf(deps, reader, projectId);
   const start = after ?? bounds.first - 1;
   if (!isKept(start, bounds)) throw new Failure(...lostCursor);
-  const rows = await reader.all(store.page(projectId, { after: start, limit, filter, maxBytes }));
+  const rows = await reader.all(store.page(projectId, { after: start, limit, filter, maxBytes: bytes.left }));
   const found = rows.filter(({ data }) => data !== null);
   const [next] = rows;
   if (next !== undefined && found.length === 0) {
     const needed = Number(next.bytes);
     // A payload always fits: it is a resource, and a resource fits into a response.
-    if (maxBytes < config.answerMaxBytes)
-      return { bytes: Math.max(maxBytes + 1, Math.min(needed, config.answerMaxBytes)) };
+    if (bytes.left < config.answerMaxBytes)
+      bytes.require(Math.max(bytes.left + 1, Math.min(needed, config.answerMaxBytes)));
     // A sealed payload is longer than its text, which fits.
     const alone = { after: start, limit: 1, filter, maxBytes: needed };
     const events = await opened(deps, reader, projectId, await reader.all(store.page(projectId, alone)));
-    const bytes = events.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
+    const size = events.reduce((sum, { data }) => sum + Buffer.byteLength(data), 0);
+    bytes.require(size);
+    bytes.count(size);
     const cursor = events.at(-1)?.sequence ?? start;
-    return bytes > maxBytes ? { bytes } : { bytes, value: { events, cursor, more: cursor < bounds.last } };
+    return { events, cursor, more: cursor < bounds.last };
   }
   const events = await opened(deps, reader, projectId, found);
   const isCut = found.length < rows.length || rows.length === limit;
   const cursor = isCut ? (events.at(-1)?.sequence ?? bounds.last) : bounds.last;
-  const bytes = Number(found.at(-1)?.bytes ?? 0);
-  return { bytes, value: { events, cursor, more: cursor < bounds.last } };
+  bytes.count(Number(found.at(-1)?.bytes ?? 0));
+  return { events, cursor, more: cursor < bounds.last };
 }
 
 async function boundsOf({ store }: Deps, reader: Reader, projectId: string): Promise<Bounds> {

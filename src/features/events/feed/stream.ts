@@ -6,6 +6,7 @@ import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
 import type { ResponseBudget } from '#src/contract/response-budget.js';
 import { ResponseBudgets } from '#src/platform/admission/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import { credentialOf, type Readers } from '../readers/index.js';
@@ -110,11 +111,11 @@ async function read(
   const { filter } = request;
   const { id: projectId } = request.project;
   let looks = 0;
-  const { events, cursor, more } = await budget.read((maxBytes) => {
+  const { events, cursor, more } = await readAnswer(db, { budget }, (reader) => {
     looks += 1;
     // The first attempt uses the usual size. A single larger event gets the bytes it needs.
-    const bytes = looks === 1 ? Math.min(maxBytes, feedLimits.streamBytes) : maxBytes;
-    return db.snapshot((snapshot) => feed.page(snapshot, projectId, { ...everything, filter, after }, bytes));
+    if (looks === 1) reader.bytes.limit(feedLimits.streamBytes);
+    return feed.page(reader, projectId, { ...everything, filter, after });
   });
   const frames = await readable(deps, await projects.current(projectId), request, events);
   return frames && { text: frames.join(''), isLong: looks > 1, cursor, more };

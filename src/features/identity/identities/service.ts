@@ -1,12 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
 import { identityLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { mapMeasured } from '#src/contract/response-budget.js';
 import { noTokens, type ProviderTokens } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListRequest, type Lists, readList } from '#src/platform/list-query/index.js';
+import type { ListRequest, Lists } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Courier } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
@@ -86,15 +86,12 @@ export function createIdentities(given: Omit<Deps, 'store'> & Pick<Runtime, 'sql
 }
 
 function list({ db, lists, store }: Deps, project: Project, request: ListRequest, userId?: string) {
-  return readList(db, request, async (snapshot, maxBytes) => {
+  return readAnswer(db, request, async (snapshot) => {
     const rows = store.rows(project.id, userId);
     const search = ['id', 'provider', 'provider_uid', 'provider_email'];
     const listing = { rows, select: identities.row, fields: identityFields, search };
-    const page = await lists.page(snapshot, listing, request, maxBytes);
-    return mapMeasured(page, ({ total, rows: found }) => ({
-      total,
-      identities: found.map((row) => identities.decode(row)),
-    }));
+    const { total, rows: found } = await lists.page(snapshot, listing, request);
+    return { total, identities: found.map((row) => identities.decode(row)) };
   });
 }
 

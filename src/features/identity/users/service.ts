@@ -1,13 +1,13 @@
 import { asciiAddress } from '#src/contract/email-address.js';
 import { Failure } from '#src/contract/errors.js';
-import { mapMeasured } from '#src/contract/response-budget.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListRequest, type Lists, readList } from '#src/platform/list-query/index.js';
+import type { ListRequest, Lists } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { TakenIds } from '../taken-ids/index.js';
@@ -126,7 +126,7 @@ async function getByIdOrEmail(deps: Deps, projectId: string, idOrEmail: string):
 }
 
 function list({ db, lists, store }: Deps, projectId: string, request: ListRequest) {
-  return readList(db, request, async (snapshot, maxBytes) => {
+  return readAnswer(db, request, async (snapshot) => {
     const search = ['id', 'name', 'email', 'phone'];
     const searchIndex = { table: 'users', scope: ['project_id', projectId], texts: search } as const;
     const listing = {
@@ -137,8 +137,8 @@ function list({ db, lists, store }: Deps, projectId: string, request: ListReques
       searchIndex,
       isLarge: true,
     } as const;
-    const page = await lists.page(snapshot, listing, request, maxBytes);
-    return mapMeasured(page, ({ total, rows: found }) => ({ total, users: found.map((row) => userTable.decode(row)) }));
+    const { total, rows } = await lists.page(snapshot, listing, request);
+    return { total, users: rows.map((row) => userTable.decode(row)) };
   });
 }
 

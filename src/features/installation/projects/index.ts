@@ -55,9 +55,10 @@ export function createProjectsFeature(
     createLinux: (call) => create(call, 'linux', call.body.packageName),
     createWindows: (call) => create(call, 'windows', call.body.packageIdentifierName),
     list: async (call) => {
-      const found = await call.request.budget.read(async () => {
+      const found = await call.request.budget.read(async (bytes) => {
         const value = await projects.platforms(db, call.project.id);
-        return { bytes: value.length * platformBytes, value };
+        bytes.count(value.length * platformBytes);
+        return value;
       });
       return { total: found.length, platforms: found.map(toPlatform) };
     },

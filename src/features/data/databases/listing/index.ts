@@ -1,5 +1,5 @@
 import type { Project } from '#src/contract/project.js';
-import { mapMeasured } from '#src/contract/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
   commonFields,
@@ -7,7 +7,6 @@ import {
   type ListQueries,
   type ListRequest,
   type Lists,
-  readList,
 } from '#src/platform/list-query/index.js';
 import type { Relation } from '../model/relation.js';
 import { shownAttributes } from '../model/relation-sides.js';
@@ -87,15 +86,12 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
     collections: (project, databaseId, request) =>
-      readList(db, request, async (snapshot, maxBytes) => {
+      readAnswer(db, request, async (snapshot) => {
         await service.getDatabase(snapshot, project.id, databaseId);
         const rows = store.collectionRows(project.id, databaseId);
         const listing = { rows, select: collections.row, fields: collectionFields, search };
-        const look = await lists.page(snapshot, listing, request, maxBytes);
-        return mapMeasured(look, ({ total, rows }) => ({
-          total,
-          collections: rows.map((row) => collections.decode(row)),
-        }));
+        const { total, rows: found } = await lists.page(snapshot, listing, request);
+        return { total, collections: found.map((row) => collections.decode(row)) };
       }),
     attributes: async (project, at, request) => {
       const items = shownAttributes(await found(project, at));

@@ -62,9 +62,7 @@ export async function pageOfItems<T>(
     fields: itemFields(fields),
     sequence: { column: itemPosition, type: 'integer' },
   } as const;
-  // The items are in memory, and the query reads only their positions, so the page needs no byte limit.
-  const { value } = await lists.page(reader, listing, request, Number.POSITIVE_INFINITY);
-  const { total, rows } = value ?? { total: 0, rows: [] };
+  const { total, rows } = await lists.page(reader, listing, request);
   const found = rows.map(({ position }) => items[Number(position)]);
   return { total, items: found.filter((item) => item !== undefined) };
 }

@@ -1,9 +1,8 @@
 import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
+import type { ReadFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { Reading } from '#src/contract/reading.js';
-import type { ResponseBudget } from '#src/contract/response-budget.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { createLoader, type Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -18,14 +17,11 @@ import { type Creation, createCreation } from './creation.js';
 import type { RowWrites } from './rows.js';
 
 /** A collection of a project, and the caller of the request. */
-export interface CollectionContext {
+export interface CollectionContext extends ReadFacts {
   readonly project: Project;
   readonly actor: WireActor;
   readonly databaseId: string;
   readonly collectionId: string;
-  readonly reading: Reading;
-  /** Byte budget of the answer. */
-  readonly budget: ResponseBudget;
 }
 
 /** Most attempts of one call. Each after the first means another change of the schema; a busy migration makes dozens in a row. */

@@ -9,12 +9,11 @@ import type { DocumentStore } from '../store/store.js';
 
 interface Deps {
   readonly store: DocumentStore;
-  readonly maxBytes: number;
 }
 
 /** Reads a document within a unit, regardless of permissions. */
-export async function readCurrent({ store, maxBytes }: Deps, unit: Unit, collection: Collection, id: string) {
-  const row = await unit.one(store.one(collection, id, null, maxBytes));
+export async function readCurrent({ store }: Deps, unit: Unit, collection: Collection, id: string) {
+  const row = await unit.one(store.one(collection, id, null));
   if (row === undefined) throw await absent(unit, store, collection);
   requireCurrent(collection, row.version);
   if (row.data === null) throw new Failure('general_answer_too_large');

@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Reading } from '#src/contract/reading.js';
-import type { Measured } from '#src/contract/response-budget.js';
+import type { ByteAllowance } from '#src/contract/response-budget.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -111,9 +111,10 @@ async function get(
   if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null)
     throw new Failure('general_query_invalid', { message: 'Invalid query: a single document takes select only.' });
   if (paths.length + populate.length === 0) return where.budget.read(look(select));
-  return deps.related.get(where, collection, { select, paths, populate }, async (reader, keys, maxBytes) =>
-    visible(where, collection, await reader.one(deps.store.one(collection, id, keys, maxBytes))),
-  );
+  return deps.related.get(where, collection, { select, paths, populate }, async (reader, keys) => {
+    const row = await reader.one(deps.store.one(collection, id, keys, reader.bytes.left));
+    return documentWithin(reader.bytes, collection, visible(where, collection, row));
+  });
 }
 
 /** Reads a single document within the byte limit. Long documents need a read of their own. */
@@ -125,18 +126,21 @@ function lookAt(
   select: readonly string[] | null,
   lookup: Loader<Row>,
 ) {
-  return async (maxBytes: number): Promise<Measured<StoredDocument>> => {
+  return async (bytes: ByteAllowance): Promise<StoredDocument> => {
     if (select === null) {
-      const short = lookOf(collection, visible(where, collection, await lookup(id)));
-      if (short.value !== undefined || short.bytes > maxBytes) return short;
+      const short = visible(where, collection, await lookup(id));
+      if (short.data !== null || Number(short.bytes) > bytes.left) return documentWithin(bytes, collection, short);
     }
-    const row = await db.one(store.one(collection, id, select, maxBytes));
-    return lookOf(collection, visible(where, collection, row));
+    const row = await db.one(store.one(collection, id, select, bytes.left));
+    return documentWithin(bytes, collection, visible(where, collection, row));
   };
 }
 
-function lookOf(collection: Collection, row: Row): Measured<StoredDocument> {
-  return { bytes: Number(row.bytes), value: row.data === null ? undefined : toDocument(collection, row) };
+/** Counts and returns the document of a row. One that is too long for the attempt comes without its attributes. */
+function documentWithin(bytes: ByteAllowance, collection: Collection, row: Row): StoredDocument {
+  if (row.data === null) bytes.require(Number(row.bytes));
+  bytes.count(Number(row.bytes));
+  return toDocument(collection, row);
 }
 
 /** Returns the row of a document, or throws if the caller may not see it. */
@@ -162,11 +166,11 @@ async function list(
   const { query: request } = parsed;
   if (request.paths.length + populate.length + request.related.length === 0) {
     const look = await pageReader(deps, where, collection, parsed, visibility, total, form);
-    return where.budget.read((maxBytes) => look(maxBytes));
+    return where.budget.read((bytes) => look(bytes));
   }
   const look = await pageReader(deps, where, collection, parsed, visibility, total, 'values');
-  return deps.related.list(where, collection, { ...request, populate }, (reader, select, maxBytes) =>
-    look(maxBytes, reader, select),
+  return deps.related.list(where, collection, { ...request, populate }, (reader, select) =>
+    look(reader.bytes, reader, select),
   );
 }
 
@@ -186,11 +190,11 @@ async function pageReader(
   const way = await chooseRoute(deps, where, collection, request, visibility, count);
   const totalKey = store.totalKey(collection, request, { ...way, count });
   /** Within a snapshot of the caller, if it has one. */
-  return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Measured<PageText>> => {
+  return async (bytes: ByteAllowance, snapshot?: Reader, select = request.select): Promise<PageText> => {
     const read = async (watched: CollectionContext) => {
       // The page starts at the position that the cursor's document had a moment before. Page and total are of one snapshot.
       const cursor = await cursorPlace(snapshot, watched, collection, parsed);
-      const page = { ...way, cursor, count, maxBytes, form };
+      const page = { ...way, cursor, count, maxBytes: bytes.left, form };
       // It may be a unit, whose own changes others do not see.
       if (snapshot !== undefined) return snapshot.one(store.list(collection, { ...request, select }, page));
       if (totalKey === undefined) return readAlone(watched, page);
@@ -205,7 +209,15 @@ async function pageReader(
       if (shared !== undefined) return sharedRead(shared, watched.reading);
       return db.lists(watched.reading).one(store.list(collection, request, page));
     };
-    return lookAtPage(deps, where, collection, request, read).catch(tooLongToMeasure);
+    const row = await lookAtPage(deps, where, collection, request, read).catch((error: unknown) => {
+      // SQLite reports the size of a list only up to its own limit; beyond that it only says that the list is too long.
+      if (error instanceof DatabaseError && error.kind === 'tooLong') bytes.require(Number.POSITIVE_INFINITY);
+      throw error;
+    });
+    const documents = String(row?.documents ?? '');
+    if (documents.startsWith('!')) bytes.require(Number(documents.slice(1)));
+    bytes.count(Buffer.byteLength(documents));
+    return { total: Number(row?.total), documents };
   };
 }
 
@@ -225,14 +237,14 @@ async function chooseRoute(
   return { visibility: roles, route, widest: isCounted ? roles[0] : undefined, absent };
 }
 
-async function lookAtPage(
+function lookAtPage(
   { watch, collections }: Deps,
   where: CollectionContext,
   collection: Collection,
   request: DocumentQuery,
   read: (watched: CollectionContext) => Promise<Row | undefined>,
-): Promise<Measured<PageText>> {
-  const row = await watch(where, collection, request, async (watched) => {
+): Promise<Row | undefined> {
+  return watch(where, collection, request, async (watched) => {
     const found = await read(watched);
     requireVersions(collection, request, found?.version);
     return found;
@@ -241,20 +253,11 @@ async function lookAtPage(
     for (const { id } of request.related) collections.forget({ ...where, collectionId: id });
     throw error;
   });
-  const documents = String(row?.documents ?? '');
-  if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
-  return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };
 }
 
 function printed(collection: Collection, documents: string | readonly StoredDocument[]): string {
   if (typeof documents === 'string') return openedPage(collection, documents);
   return documents.map((document) => printDocument(document).join('')).join(',');
-}
-
-/** SQLite reports the size of a list only up to its own limit; beyond that it only says that the list is too long. */
-function tooLongToMeasure(error: unknown): Measured<never> {
-  if (error instanceof DatabaseError && error.kind === 'tooLong') return { bytes: Number.POSITIVE_INFINITY };
-  throw error;
 }
 
 /** Throws if a list was read with other schemas than those that it was parsed for. */

@@ -82,7 +82,7 @@ export function createDocumentsOfUnit(
     tagOf: (where, id) =>
       collections.use(where, async (collection) => {
         await unit.one(store.permissions(collection, id));
-        const row = await unit.one(store.one(collection, id, null, runtime.config.answerMaxBytes));
+        const row = await unit.one(store.one(collection, id, null));
         if (row === undefined) return '';
         requireCurrent(collection, row.version);
         return etagOf(printDocument(toDocument(collection, row)));

@@ -1,5 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
+import type { ByteAllowance } from '#src/contract/response-budget.js';
+import { attemptWithin } from '#src/platform/admission/byte-allowance.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { etagOf } from '#src/platform/text/etag.js';
@@ -37,7 +39,7 @@ export function createNestedAnswers(
   collections: Collections,
   store: DocumentStore,
 ): NestedAnswers {
-  const maxBytes = config.answerMaxBytes;
+  const { answerMaxBytes } = config;
   const populate = createPopulate(createLinkReads(sql), collections);
   /**
    * Returns the relationships for which data contains objects. Skips collections that are disabled for the caller, because the change will
@@ -60,7 +62,7 @@ export function createNestedAnswers(
     return { keys: null, relations };
   };
   const read = async (unit: Unit, collection: Collection, id: string, keys: readonly string[] | null) => {
-    const row = await unit.one(store.one(collection, id, keys, maxBytes));
+    const row = await unit.one(store.one(collection, id, keys));
     if (row === undefined || Number(row.version) !== collection.version) throw new SchemaChanged();
     return row.data === null ? undefined : toDocument(collection, row);
   };
@@ -75,9 +77,10 @@ export function createNestedAnswers(
       // If a collection is related to itself, a nested change may have changed this document too.
       const plain = (await read(unit, collection, changed.id, null)) ?? changed;
       const part = keys === null ? plain : await read(unit, collection, changed.id, keys);
-      const look = part && (await populate(unit, plan, [part], maxBytes).catch(asTooLarge));
+      const populated = async (bytes: ByteAllowance) => part && (await populate({ ...unit, bytes }, plan, [part]))[0];
+      const look = await attemptWithin(answerMaxBytes, populated).catch(asTooLarge);
       // A change is not refused because its answer is too large.
-      return { ...(look?.value?.[0] ?? plain), etag: etagOf(printDocument(plain)) };
+      return { ...(look?.value ?? plain), etag: etagOf(printDocument(plain)) };
     };
   };
 }

@@ -1,7 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
-import type { Measured } from '#src/contract/response-budget.js';
-import type { Reader } from '#src/platform/db/unit.js';
+import type { AnswerReader } from '#src/platform/db/answer-reader.js';
 import type { Collections } from '../access/collections.js';
 import type { StoredDocument } from '../model/document.js';
 import { toDocument } from '../model/row.js';
@@ -19,19 +18,12 @@ interface Level {
   readonly below: readonly Level[];
 }
 
-/** Byte budget of an answer and the bytes read so far. */
-interface Budget {
-  readonly maxBytes: number;
-  bytes: number;
-}
-
 /** Reads related documents within a snapshot and prints them into their owners. */
 type Populate = (
-  reader: Reader,
+  reader: AnswerReader,
   plan: readonly Following[],
   documents: readonly StoredDocument[],
-  maxBytes: number,
-) => Promise<Measured<readonly StoredDocument[]>>;
+) => Promise<readonly StoredDocument[]>;
 
 interface Deps {
   readonly reads: LinkReads;
@@ -41,46 +33,46 @@ interface Deps {
 /** Creates the reader of related documents. It uses one statement for each relationship and level. */
 export function createPopulate(reads: LinkReads, collections: Collections): Populate {
   const deps: Deps = { reads, collections };
-  return async (reader, plan, documents, maxBytes) => {
-    const budget: Budget = { maxBytes, bytes: documents.reduce((sum, one) => sum + bytesOf(one), 0) };
+  return async (reader, plan, documents) => {
+    const { bytes } = reader;
     const owners = documents.map(({ id }) => id);
-    const levels = await readLevels(deps, reader, plan, owners, budget);
-    if (levels === undefined) return { bytes: budget.bytes };
+    const levels = await readLevels(deps, reader, plan, owners);
     // A document with several owners appears several times in the answer.
     const sizeOf = createSizes();
-    const bytes = documents.reduce((sum, one) => sum + sizeOf(one, levels), 0);
-    if (bytes > maxBytes) return { bytes };
+    const added = documents.reduce((sum, one) => sum + sizeOf(one, levels), -bytes.counted);
+    bytes.require(added);
+    bytes.count(added);
     const print = createPrinting();
-    return { bytes, value: documents.map((one) => ({ ...one, data: print(one, levels) })) };
+    return documents.map((one) => ({ ...one, data: print(one, levels) }));
   };
 }
 
 async function readLevels(
   deps: Deps,
-  reader: Reader,
+  reader: AnswerReader,
   plan: readonly Following[],
   owners: readonly string[],
-  budget: Budget,
-): Promise<Level[] | undefined> {
+): Promise<Level[]> {
   const levels: Level[] = [];
-  for (const following of plan) {
-    const level = await readLevel(deps, reader, following, owners, budget);
-    if (level === undefined) return undefined;
-    levels.push(level);
-  }
+  for (const following of plan) levels.push(await readLevel(deps, reader, following, owners));
   return levels;
 }
 
-async function readLevel(deps: Deps, reader: Reader, following: Following, owners: readonly string[], budget: Budget) {
+async function readLevel(
+  deps: Deps,
+  reader: AnswerReader,
+  following: Following,
+  owners: readonly string[],
+): Promise<Level> {
   const { reads, collections } = deps;
   const { relation, from, where, keys } = following;
   const documents = new Map<string, StoredDocument>();
   const ofOwner = new Map<string, string[]>();
   if (from === undefined || owners.length === 0) return { following, documents, ofOwner, below: [] };
   const { collection, visibility } = from;
-  const most = budget.maxBytes - budget.bytes;
+  const { bytes } = reader;
   const rows = await reader
-    .all(reads.related(relation, collection, owners, visibility, keys, most))
+    .all(reads.related(relation, collection, owners, visibility, keys, bytes.left))
     .catch((error: unknown) => {
       // The statement may name a column that was removed. A retry reads the collection again.
       collections.forget(where);
@@ -92,8 +84,9 @@ async function readLevel(deps: Deps, reader: Reader, following: Following, owner
     throw new SchemaChanged();
   }
   if (rows.length > relationLimits.read) throw tooMany(relation.key);
-  budget.bytes += Number(first?.total ?? 0);
-  if (budget.bytes > budget.maxBytes) return undefined;
+  const total = Number(first?.total ?? 0);
+  bytes.require(total);
+  bytes.count(total);
   for (const row of rows) {
     const id = String(row.id);
     const owner = String(row.owner);
@@ -102,8 +95,12 @@ async function readLevel(deps: Deps, reader: Reader, following: Following, owner
     if (ids === undefined) ofOwner.set(owner, [id]);
     else ids.push(id);
   }
-  const below = await readLevels(deps, reader, following.below, [...documents.keys()], budget);
-  return below && { following, documents, ofOwner, below };
+  return {
+    following,
+    documents,
+    ofOwner,
+    below: await readLevels(deps, reader, following.below, [...documents.keys()]),
+  };
 }
 
 function bytesOf(document: StoredDocument): number {

@@ -1,14 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds, relationLimits } from '#src/contract/limits.js';
-import type { Measured } from '#src/contract/response-budget.js';
-import type { Row } from '#src/platform/db/table.js';
+import { type AnswerReader, readAnswer } from '#src/platform/db/answer-reader.js';
 import { createTableLocks } from '#src/platform/db/table-locks.js';
-import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
 import type { CollectionContext, Collections } from '../access/collections.js';
 import type { DocumentPage, StoredDocument } from '../model/document.js';
-import { documentsOf, toDocument } from '../model/row.js';
+import { documentsOf } from '../model/row.js';
 import { createLinkReads } from './link-reads.js';
 import { branchOf, printedKeys } from './paths.js';
 import { planOf } from './plan.js';
@@ -29,7 +27,7 @@ export interface RelatedReads {
     where: CollectionContext,
     collection: Collection,
     wanted: Wanted,
-    read: (reader: Reader, select: readonly string[] | null, maxBytes: number) => Promise<Row>,
+    read: (reader: AnswerReader, select: readonly string[] | null) => Promise<StoredDocument>,
   ): Promise<StoredDocument>;
   /** Reads a page of a list. `read` returns it as values. */
   list(
@@ -37,10 +35,9 @@ export interface RelatedReads {
     collection: Collection,
     wanted: Wanted,
     read: (
-      reader: Reader,
+      reader: AnswerReader,
       select: readonly string[] | null,
-      maxBytes: number,
-    ) => Promise<Measured<{ readonly total: number; readonly documents: string }>>,
+    ) => Promise<{ readonly total: number; readonly documents: string }>,
   ): Promise<DocumentPage>;
 }
 
@@ -57,30 +54,19 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
   return {
     get: async (where, collection, wanted, read) => {
       const { select, plan } = await prepare(where, collection, wanted);
-      return where.budget.read((maxBytes) =>
-        db.lists(where.reading).snapshot(async (reader) => {
-          await tables.use(reader, [collection]);
-          const row = await read(reader, select, maxBytes);
-          if (row.data === null) return { bytes: Number(row.bytes) };
-          const look = await populate(reader, plan, [toDocument(collection, row)], maxBytes);
-          return { bytes: look.bytes, value: look.value?.[0] };
-        }),
-      );
+      return readAnswer(db, where, async (reader) => {
+        await tables.use(reader, [collection]);
+        const document = await read(reader, select);
+        return (await populate(reader, plan, [document]))[0] ?? document;
+      });
     },
     list: async (where, collection, wanted, read) => {
       const { select, plan } = await prepare(where, collection, wanted);
-      return where.budget.read((maxBytes) =>
-        db.lists(where.reading).snapshot(async (reader) => {
-          await tables.use(reader, [collection]);
-          const { bytes, value } = await read(reader, select, maxBytes);
-          if (value === undefined) return { bytes };
-          const look = await populate(reader, plan, documentsOf(collection, value.documents), maxBytes);
-          return {
-            bytes: look.bytes,
-            value: look.value && { total: value.total, documents: look.value },
-          };
-        }),
-      );
+      return readAnswer(db, where, async (reader) => {
+        await tables.use(reader, [collection]);
+        const { total, documents } = await read(reader, select);
+        return { total, documents: await populate(reader, plan, documentsOf(collection, documents)) };
+      });
     },
   };
 }

@@ -42,8 +42,8 @@ export interface InsertRow {
 export interface DocumentStore extends ListStore {
   /** Makes reads of documents by id, with their sizes and the version of the schema. Long ones come without their attributes. */
   byIds(collection: Collection): (ids: readonly string[]) => Query;
-  /** One document up to a number of bytes, with all attributes or some. */
-  one(collection: Collection, id: string, select: readonly string[] | null, maxBytes: number): Query;
+  /** One document up to a number of bytes, by default the longest, with all attributes or some. */
+  one(collection: Collection, id: string, select: readonly string[] | null, maxBytes?: number): Query;
   /** The row of a new document. */
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
   /** For `RowWrites` only, which also writes the words of fulltext indexes. Returns id and sequence of each inserted row: none if the schema has changed, and none for a row with a unique value that another document has. */
@@ -83,8 +83,8 @@ interface Deps {
   readonly serializerOf: Serializers;
 }
 
-/** Creates the SQL over the documents of collections. */
-export function createDocumentStore(sql: Sql): DocumentStore {
+/** Creates the SQL over the documents of collections. `longest` is the number of bytes of the longest document. */
+export function createDocumentStore(sql: Sql, longest: number): DocumentStore {
   const placeholder = (kind: ColumnKind) => (kind === 'text' || kind === 'list' ? '?' : sql.words.typed(kind));
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
   const serializerOf = createSerializers(sql.words);
@@ -98,7 +98,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const { sql: listed, values } = listedIds(sql, ids);
       return query({ sql: `select id, permissions from ${documentTable(collection.number)} where ${listed}`, values });
     },
-    one: (collection, id, select, maxBytes) => one(deps, collection, id, select, maxBytes),
+    one: (collection, id, select, maxBytes = longest) => one(deps, collection, id, select, maxBytes),
     values: (collection, ids, keys) => {
       const named = namedIds(sql, ids);
       const data = serializerOf(collection).data(keys);

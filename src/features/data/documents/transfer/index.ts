@@ -99,17 +99,15 @@ interface Parts {
 
 interface Deps extends Parts, Pick<Runtime, 'db' | 'budgets'> {
   readonly databases: Databases;
-  /** Longest document. */
-  readonly maxBytes: number;
 }
 
 /** Creates the transfer of documents. */
 export function createTransfer(
-  { db, budgets, config }: Pick<Runtime, 'db' | 'budgets' | 'config'>,
+  { db, budgets }: Pick<Runtime, 'db' | 'budgets'>,
   databases: Databases,
   parts: Parts,
 ): Transfer {
-  const deps: Deps = { ...parts, db, budgets, databases, maxBytes: config.answerMaxBytes };
+  const deps: Deps = { ...parts, db, budgets, databases };
   return bind(deps, { exported, importSome, matchSome, matchRelations, relationsOf });
 }
 

@@ -13,7 +13,6 @@ interface Deps {
   readonly db: Reader;
   readonly store: DocumentStore;
   readonly links: LinkStore;
-  readonly maxBytes: number;
 }
 
 /** Removes the relationships from the data of a document. */
@@ -25,10 +24,10 @@ export function withoutRelations(collection: Collection, given: ImportedDocument
 
 /** Reads the documents with these ids that exist, with all attributes. */
 export async function presentDocuments(deps: Deps, collection: Collection, ids: readonly string[]) {
-  const { db, store, maxBytes } = deps;
+  const { db, store } = deps;
   const found = new Map<string, StoredDocument>();
   for (const row of await db.all(store.byIds(collection)(ids))) {
-    const whole = row.data === null ? await db.one(store.one(collection, String(row.id), null, maxBytes)) : row;
+    const whole = row.data === null ? await db.one(store.one(collection, String(row.id), null)) : row;
     if (whole === undefined) continue;
     if (whole.data === null) throw new Failure('general_answer_too_large');
     found.set(String(row.id), toDocument(collection, whole));

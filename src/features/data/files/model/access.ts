@@ -3,18 +3,16 @@ import { Failure } from '#src/contract/errors.js';
 import { allows, type PermissionAction, rolesOf, unpermitted } from '#src/contract/permissions.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
-import type { ResponseBudget } from '#src/contract/response-budget.js';
 import { keyedDigest } from '#src/platform/crypto/digest.js';
 import type { Bucket } from '../../buckets/index.js';
 import type { FileRow } from './store.js';
 
-/** The caller, the bucket and the memory budget of a request. */
+/** The caller and the bucket of a request. */
 export interface BucketContext {
   readonly project: Project;
   readonly actor: WireActor;
   readonly bucketId: string;
   readonly reading: Reading;
-  readonly budget: ResponseBudget;
 }
 
 /** True if the bucket's own permissions allow the action on every file. */

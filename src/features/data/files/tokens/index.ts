@@ -1,7 +1,7 @@
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
-import { mapMeasured } from '#src/contract/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
+import { type ListField, type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import type { BucketContext } from '../model/access.js';
 import { fileTokensApi } from './api.js';
 import { createFileTokens, type FindUser, type Shareable } from './service.js';
@@ -32,7 +32,6 @@ export function createFileTokensPart(
     project,
     actor,
     reading: request.reading,
-    budget: request.budget,
   });
   return {
     tokens,
@@ -44,14 +43,11 @@ export function createFileTokensPart(
       list: async (call) => {
         const { bucketId, fileId } = call.params;
         const request = listRequestOf(call);
-        return readList(db, request, async (snapshot, maxBytes) => {
+        return readAnswer(db, request, async (snapshot) => {
           const { bucket, file } = await shareable(snapshot, { ...where(call), bucketId }, fileId);
           const listing = { rows: store.rows(bucket.key, file.id), select: fileTokens.row, fields };
-          const look = await lists.page(snapshot, listing, request, maxBytes);
-          return mapMeasured(look, ({ total, rows }) => ({
-            total,
-            tokens: rows.map((row) => print(fileTokens.decode(row))),
-          }));
+          const { total, rows } = await lists.page(snapshot, listing, request);
+          return { total, tokens: rows.map((row) => print(fileTokens.decode(row))) };
         });
       },
       get: async (call) => print(await tokens.get(where(call), call.params.tokenId)),

@@ -4,6 +4,7 @@ import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { ResponseBudgets } from '#src/platform/admission/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';
@@ -107,16 +108,8 @@ export class Hub {
     const { feed, projects, budgets } = this.#deps;
     const budget = budgets.open({ account: this.#projectId });
     try {
-      const page = await budget.read((maxBytes) =>
-        db.snapshot((snapshot) =>
-          feed.page(
-            snapshot,
-            this.#projectId,
-            { ...everything, limit: realtimeLimits.page, after: this.cursor },
-            maxBytes,
-          ),
-        ),
-      );
+      const request = { ...everything, limit: realtimeLimits.page, after: this.cursor };
+      const page = await readAnswer(db, { budget }, (reader) => feed.page(reader, this.#projectId, request));
       if (page.events.length > 0) await this.#tell(await projects.current(this.#projectId), page.events);
       this.cursor = page.cursor;
       return page.more;

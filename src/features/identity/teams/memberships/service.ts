@@ -1,16 +1,10 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
-import { type Measured, mapMeasured } from '#src/contract/response-budget.js';
+import { readAnswer } from '#src/platform/db/answer-reader.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import {
-  type ListField,
-  type ListQueries,
-  type ListRequest,
-  type Lists,
-  readList,
-} from '#src/platform/list-query/index.js';
+import type { ListField, ListQueries, ListRequest, Lists } from '#src/platform/list-query/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import type { Installation } from '../../../installation/index.js';
 import type { Claims } from '../../claims/index.js';
@@ -113,16 +107,16 @@ function sightOf(project: Project, actor: TeamCaller, { membership }: NamedMembe
 }
 
 function list(deps: Deps, project: Project, actor: TeamCaller, teamId: string, request: ListRequest) {
-  return readList(deps.db, request, async (snapshot, maxBytes) => {
+  return readAnswer(deps.db, request, async (snapshot) => {
     await deps.teams.get(snapshot, project, actor, teamId);
-    return page(deps, snapshot, project, { teamId }, request, maxBytes, actor);
+    return page(deps, snapshot, project, { teamId }, request, actor);
   });
 }
 
 function listOfUser(deps: Deps, project: Project, userId: string, request: ListRequest) {
-  return readList(deps.db, request, async (snapshot, maxBytes) => {
+  return readAnswer(deps.db, request, async (snapshot) => {
     await deps.users.get(snapshot, project.id, userId);
-    return page(deps, snapshot, project, { userId }, request, maxBytes);
+    return page(deps, snapshot, project, { userId }, request);
   });
 }
 
@@ -131,8 +125,7 @@ function get(deps: Deps, project: Project, actor: TeamCaller, teamId: string, id
     await deps.teams.get(snapshot, project, actor, teamId);
     const queries = [JSON.stringify({ method: 'equal', attribute: '$id', values: [id] })];
     const request = { queries, total: false };
-    const { value } = await page(deps, snapshot, project, { teamId }, request, Number.POSITIVE_INFINITY, actor);
-    const [found] = value?.memberships ?? [];
+    const [found] = (await page(deps, snapshot, project, { teamId }, request, actor)).memberships;
     if (found === undefined) throw new Failure('membership_not_found');
     return found;
   });
@@ -144,9 +137,8 @@ async function page(
   project: Project,
   of: Parameters<MembershipStore['rows']>[1],
   request: ListQueries,
-  maxBytes: number,
   actor?: TeamCaller,
-): Promise<Measured<NamedMemberships>> {
+): Promise<NamedMemberships> {
   const search = 'teamId' in of ? searchedInTeam : searchedOfUser;
   const isMember = actor?.kind === 'user';
   const listing = {
@@ -156,8 +148,8 @@ async function page(
     fields: isMember ? fieldsOfMembers : fields,
     search: isMember ? search.map((column) => (column === fields.userId.column ? shownId : column)) : search,
   };
-  const look = await lists.page(reader, listing, request, maxBytes);
-  return mapMeasured(look, ({ total, rows }) => ({ total, memberships: rows.map(named) }));
+  const { total, rows } = await lists.page(reader, listing, request);
+  return { total, memberships: rows.map(named) };
 }
 
 function named(row: Row): NamedMembership {
