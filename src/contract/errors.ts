@@ -1,5 +1,5 @@
 import { printProblems, type RequestProblem } from './request-problems.js';
-import { databaseTerms, inTableTerms, type Wording } from './terms.js';
+import { databaseTerms, type Wording } from './terms.js';
 
 /**
  * Type → HTTP status and public text. A test compares them with the table in docs/errors.md. Messages never name internals; the private
@@ -185,31 +185,54 @@ const errors = {
   webhook_not_found: [404, 'There is no such webhook.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
+/** Errors of databases under the names of `/tablesdb`: a table is a collection, a row a document, a column an attribute. */
+const tableErrors = {
+  column_already_exists: [409, 'The table already has a column or index with this key.'],
+  column_default_unsupported: [400, 'A required column or an array cannot have a default.'],
+  column_index_already_exists: [409, 'The table already has an index with this key.'],
+  column_index_invalid: [400, 'The index is not valid.'],
+  column_index_limit_exceeded: [400, 'The table has reached its maximum number of indexes.'],
+  column_index_not_found: [404, 'There is no such index.'],
+  column_invalid_resize: [400, 'A row has a longer value than the new size allows.'],
+  column_limit_exceeded: [400, 'The table has reached its maximum number of columns.'],
+  column_not_found: [404, 'There is no such column.'],
+  column_type_invalid: [400, 'The column has another type.'],
+  column_unknown: [400, 'The table has no such column.'],
+  column_value_invalid: [400, 'A value does not fit the column.'],
+  row_already_exists: [409, 'A row with this id already exists.'],
+  row_delete_restricted: [403, 'The row cannot be deleted, as other rows are related to it.'],
+  row_invalid_structure: [400, 'The row does not fit the columns of the table.'],
+  row_missing_data: [400, 'The row has no data.'],
+  row_missing_payload: [400, 'There is nothing to change. Send data, permissions or both.'],
+  row_not_found: [404, 'There is no such row.'],
+  row_unique_constraint_violation: [409, 'Another row already has these values in a unique index.'],
+  table_already_exists: [409, 'A table with this id already exists.'],
+  table_limit_exceeded: [400, 'The project has reached its maximum number of tables.'],
+  table_not_found: [404, 'There is no such table.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
 /** First words of errors of databases, and those under the names of `/tablesdb`. */
-const tableWords = { attribute: 'column', collection: 'table', document: 'row', index: 'column_index' } as const;
-type Word = keyof typeof tableWords;
-type InTables<Type> = Type extends `${infer First extends Word}_${infer Rest}`
-  ? `${(typeof tableWords)[First]}_${Rest}`
-  : never;
+const tableWords: Readonly<Record<string, string>> = {
+  attribute: 'column',
+  collection: 'table',
+  document: 'row',
+  index: 'column_index',
+};
 
 /** Message for a session that is unknown, expired, ended or deleted. */
 export const sessionInvalid = 'The session is not valid or has ended. Log in again.';
 
 /** The machine-readable name of an error: a key of the catalog. */
-export type ErrorType = keyof typeof errors | InTables<keyof typeof errors>;
+export type ErrorType = keyof typeof errors | keyof typeof tableErrors;
 
 /** The same error under the name of `/tablesdb`, if it has one. */
 export function inTables(type: ErrorType): ErrorType {
-  return type.replace(/^[a-z]+(?=_)/, (first) => tableWords[first as Word] ?? first) as ErrorType;
+  return type.replace(/^[a-z]+(?=_)/, (first) => tableWords[first] ?? first) as ErrorType;
 }
 
 /** Every error a client can get. Those of databases are there twice: with the names of `/databases` and of `/tablesdb`. */
 export const errorCatalog = Object.fromEntries(
-  Object.entries(errors).flatMap(([type, [status, message]]) => [
-    // Most types have one name: then the second entry replaces the first.
-    [inTables(type as ErrorType), { status, message: inTableTerms(message) }],
-    [type, { status, message }],
-  ]),
+  Object.entries({ ...errors, ...tableErrors }).map(([type, [status, message]]) => [type, { status, message }]),
 ) as Readonly<Record<ErrorType, { readonly status: number; readonly message: string }>>;
 
 /** Returned instead of a session for a login without its second factor. */

@@ -30,12 +30,3 @@ export const tableTerms: Terms = {
   attributes: 'columns',
   documentId: 'rowId',
 };
-
-/** A text about databases in the words of `/tablesdb`. */
-export function inTableTerms(text: string): string {
-  return text
-    .replaceAll('collection', 'table')
-    .replaceAll('document', 'row')
-    .replace(/\ban attribute/gi, 'a column')
-    .replaceAll('attribute', 'column');
-}

@@ -3,7 +3,7 @@ import type { Declaration } from '#src/contract/declaration.js';
 import { errorCatalog, Failure, inTables } from '#src/contract/errors.js';
 import type { Call, Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { inTableTerms, tableTerms } from '#src/contract/terms.js';
+import { tableTerms } from '#src/contract/terms.js';
 
 /** Names in paths, bodies and replies of `/databases`, with their equivalents in `/tablesdb`. */
 const renames: Readonly<Record<string, string>> = {
@@ -28,6 +28,14 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/Document/, 'Row'],
   [/Attribute/, 'Column'],
 ];
+
+/** A summary in the words of `/tablesdb`. */
+const inTableTerms = (summary: string): string =>
+  summary
+    .replaceAll('collection', 'table')
+    .replaceAll('document', 'row')
+    .replace(/\ban attribute/gi, 'a column')
+    .replaceAll('attribute', 'column');
 
 const renamed = (name: string): string => renames[name] ?? name;
 const reworded = (text: string): string =>
