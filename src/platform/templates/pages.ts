@@ -8,17 +8,11 @@ import { escapeHtml, fillIn, parseTemplate, type Template } from './templates.js
 type Values = Readonly<Record<string, string>>;
 
 /** Parts of a page made of several files. */
-interface Composition {
+interface Composition extends Pick<HtmlPage, 'formTargets' | 'hasFrames' | 'hasViewer'> {
   /** The surrounding page, with `{{content}}` as the placeholder. */
   readonly layout?: string;
   /** Values that are HTML already, made by `fragment`. */
   readonly fragments?: Values;
-  /** Origins that its forms may be sent to. */
-  readonly formTargets?: readonly string[];
-  /** True if it frames other pages of the service. */
-  readonly hasFrames?: true;
-  /** True if it shows a viewer of `templates/viewers/`. */
-  readonly hasViewer?: true;
 }
 
 /** Pages for people, served by the service itself. */
@@ -51,16 +45,10 @@ export function createPages(random: Random): Pages {
     render: async (name: string, values: Values, composition: Composition = {}): Promise<HtmlPage> => {
       const nonce = random.bytes(16).toString('base64url');
       const locals = { ...values, nonce };
-      const content = await fill(name, locals, composition.fragments);
-      const { layout, formTargets, hasFrames, hasViewer } = composition;
+      const { layout, fragments, ...shown } = composition;
+      const content = await fill(name, locals, fragments);
       const html = layout === undefined ? content : await fill(layout, locals, { content });
-      return {
-        html,
-        nonce,
-        ...(formTargets === undefined ? {} : { formTargets }),
-        ...(hasFrames && { hasFrames }),
-        ...(hasViewer && { hasViewer }),
-      };
+      return { html, nonce, ...shown };
     },
   };
 }

@@ -4,7 +4,6 @@ import type { ErrorType } from '#src/contract/errors.js';
 import { bodySizes, bulkLimits, queryBounds } from '#src/contract/limits.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, uniqueId, wireInstant } from '#src/contract/shapes.js';
-import { transactionErrors } from '#src/contract/transaction.js';
 import { isTrue, truthWords } from '#src/platform/list-query/api.js';
 import type { DocumentPage, StoredDocument } from './model/document.js';
 
@@ -30,7 +29,15 @@ const change = { ...write, conditional: true } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofDocument = ofCollection.extend({ documentId: customId });
 const ofAttribute = ofDocument.extend({ attribute: customId });
-const absent = ['database_not_found', 'collection_not_found', ...transactionErrors] as const;
+const absent = [
+  'database_not_found',
+  'collection_not_found',
+  'transaction_conflict',
+  'transaction_expired',
+  'transaction_limit_exceeded',
+  'transaction_not_found',
+  'transaction_not_ready',
+] as const;
 const inTransaction = {
   transactionId: customId.nullish().meta({ description: 'The transaction that the request is a part of' }),
 };
