@@ -4,7 +4,16 @@ import type { Call, RequestFacts } from '#src/contract/operation.js';
 import { type Measured, mapMeasured, type ResponseBudget } from '#src/contract/response-budget.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { DocumentsOfUnit, NamedChange } from '../documents/index.js';
-import { documentOf, factsOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
+import { operationIds } from './actions.js';
+import {
+  documentOf,
+  factsOf,
+  failureAt,
+  named,
+  operationNamed,
+  type StagedCall,
+  type TransactionCaller,
+} from './calls.js';
 
 /** A staged operation with the state of its document at that time; null if the state does not matter. */
 export interface Staged {
@@ -81,7 +90,7 @@ export function createReplay(
   return {
     changed: counted.documents,
     all: async (staged) => {
-      for (const [position, { call }] of staged.entries()) await named(position, call, () => one(scope, call));
+      for (const [position, { call }] of staged.entries()) await requireDone(position, call, () => one(scope, call));
     },
     one: (call, ifMatch) => one(scope, call, ifMatch),
     read: (operationId, call) => read(scope, operationId, call),
@@ -102,7 +111,7 @@ async function one(
   const request = ifMatch === undefined ? facts : { ...facts, ifMatch };
   // Params and body were validated when the call was staged.
   const call = { project, actor, params, query: {}, body, request } as unknown as Call;
-  return operationNamed(documents.operations, action).handle(call);
+  return operationNamed(documents.operations, operationIds[action]).handle(call);
 }
 
 async function read(
@@ -110,16 +119,15 @@ async function read(
   operationId: string,
   { params, query }: Pick<Call, 'params' | 'query'>,
 ): Promise<unknown> {
-  const operation = documents.operations.find(({ declaration }) => declaration.id === operationId);
-  if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
-  return operation.handle({ project, actor, params, query, body: undefined, request: facts } as unknown as Call);
+  const call = { project, actor, params, query, body: undefined, request: facts } as unknown as Call;
+  return operationNamed(documents.operations, operationId).handle(call);
 }
 
 async function requireUnchanged(scope: Scope, staged: readonly Staged[]): Promise<void> {
   for (const [position, { call, base }] of staged.entries()) {
     const id = documentOf(call)?.id;
     if (base === null || id === undefined) continue;
-    const state = await named(position, call, () => scope.documents.tagOf(whereOf(scope, call), id));
+    const state = await requireDone(position, call, () => scope.documents.tagOf(whereOf(scope, call), id));
     if (state !== base) throw new FailedOperation(failureAt(new Failure('transaction_conflict'), position, call));
   }
 }
@@ -148,13 +156,9 @@ function whereOf({ project, actor, facts, budget }: Scope, { params: { databaseI
   return { project, actor, ...place, reading: facts.reading, budget };
 }
 
-async function named<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.status >= 500) throw error;
-    throw new FailedOperation(failureAt(error, position, call));
-  }
+/** Runs `act` and throws FailedOperation for a client error. */
+function requireDone<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
+  return named(position, call, act, (failure) => new FailedOperation(failure));
 }
 
 /** Reads within the budget of a response, in a unit that is rolled back. If the budget is too small, repeats the read with enough bytes. */
