@@ -48,7 +48,7 @@ interface Places {
 const nearBegin = 100;
 
 /** Makes the statement of one call, which reads a page of a list and its total from the same state of the database. */
-export function pageQuery(sql: Sql, page: Page, call: CallParameters): Query {
+export function pageStatement(sql: Sql, page: Page, call: CallParameters): Query {
   const { put, values } = createPlaces();
   const text = columnsOf(sql.dialect, page, { put, putOwn: put });
   return { ...sql.text(`select ${text}`, filled(values, call, sql)), allText: true };

@@ -7,8 +7,8 @@ import { columnArrayOf, listedIds } from '../model/row.js';
 import type { Serializers } from '../model/serializer.js';
 import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
 import { type KnownTotal, totalFragment } from '../query/known-totals.js';
-import { type CountUpTo, pageQuery, type SharedPage, sharedPage } from '../query/page.js';
-import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from '../query/parse.js';
+import { type CountUpTo, pageStatement, type SharedPage, sharedPage } from '../query/page.js';
+import { type DocumentQuery, type Field, isEquality, isOfSingleValues, isSome, typeOf } from '../query/parse.js';
 import { type CallParameters, slots } from '../query/slots.js';
 import { fewRoles, type Route, sourceOf } from '../query/sources.js';
 
@@ -120,7 +120,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       );
     },
     totalKey: (collection, request, page) => totalKey(deps, collection, request, page),
-    list: (collection, request, page) => pageQuery(sql, pageOf(deps, collection, request, page), page),
+    list: (collection, request, page) => pageStatement(sql, pageOf(deps, collection, request, page), page),
     sharedList: (collection, request, page) => sharedList(deps, collection, request, page),
   };
 }
@@ -135,7 +135,7 @@ function totalKey(
   if (!facts.recordsChanges || !tracked || count === 0 || request.related.length > 0) return undefined;
   // The total is the same for all callers then, and costs no more than to see if a known one holds.
   if (request.conditions.length === 0 && (visibility === 'everything' || widest !== undefined)) return undefined;
-  if (request.conditions.some(readsWords)) return undefined;
+  if (request.conditions.some((condition) => isSome(condition, ({ kind }) => kind === 'fulltext'))) return undefined;
   const filter = filters.get(request) ?? JSON.stringify(request.conditions.map(condition));
   filters.set(request, filter);
   const roles =
@@ -146,12 +146,6 @@ function totalKey(
           .sort()
           .join(' ');
   return `${number} ${version} ${count} ${roles} ${filter}`;
-}
-
-function readsWords(condition: DocumentQuery['conditions'][number]): boolean {
-  if (condition.kind === 'not') return readsWords(condition.condition);
-  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.some(readsWords);
-  return condition.kind === 'fulltext';
 }
 
 function pageOf(
