@@ -19,7 +19,6 @@ const parsesOwnText = [
   'features/data/documents/reads/places',
   'features/data/documents/store/readers',
   'features/data/documents/reads/reads',
-  'features/data/documents/relations/related',
   'features/data/documents/relations/writes',
   'features/data/documents/model/row',
   'features/data/documents/scans/index',

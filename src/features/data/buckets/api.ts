@@ -7,6 +7,8 @@ import { listParameters, searchParameter } from '#src/platform/list-query/api.js
 import { bucketShape } from './view.js';
 
 const common = { tag: 'storage', limits: { calls: 'data' } } as const;
+const read = { ...common, method: 'GET', access: serverKeys('buckets.read') } as const;
+const write = { ...common, access: serverKeys('buckets.write') } as const;
 const name = required(displayName);
 const ofBucket = z.object({ bucketId: customId });
 const optional = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
@@ -35,12 +37,11 @@ const settings = {
 /** Buckets, for server keys. */
 export const bucketsApi = declare({
   create: {
-    ...common,
+    ...write,
     id: 'buckets.create',
     method: 'POST',
     path: '/storage/buckets',
     summary: 'Creates a bucket.',
-    access: serverKeys('buckets.write'),
     input: { body: z.object({ bucketId: newId, name, ...settings }) },
     reply: {
       status: 201,
@@ -49,12 +50,10 @@ export const bucketsApi = declare({
     },
   },
   list: {
-    ...common,
+    ...read,
     id: 'buckets.list',
-    method: 'GET',
     path: '/storage/buckets',
     summary: 'Lists the buckets of the project.',
-    access: serverKeys('buckets.read'),
     input: { query: z.object({ ...listParameters, ...searchParameter }) },
     reply: {
       status: 200,
@@ -64,32 +63,28 @@ export const bucketsApi = declare({
     },
   },
   get: {
-    ...common,
+    ...read,
     id: 'buckets.get',
-    method: 'GET',
     path: '/storage/buckets/:bucketId',
     summary: 'Reads a bucket.',
-    access: serverKeys('buckets.read'),
     input: { params: ofBucket },
     reply: { status: 200, shape: json(bucketShape), errors: ['storage_bucket_not_found'] },
   },
   update: {
-    ...common,
+    ...write,
     id: 'buckets.update',
     method: 'PUT',
     path: '/storage/buckets/:bucketId',
     summary: 'Changes a bucket; a disabled one exists for server keys only.',
-    access: serverKeys('buckets.write'),
     input: { params: ofBucket, body: z.object({ name: name.optional(), ...settings }) },
     reply: { status: 200, shape: json(bucketShape), errors: ['storage_bucket_not_found'] },
   },
   delete: {
-    ...common,
+    ...write,
     id: 'buckets.delete',
     method: 'DELETE',
     path: '/storage/buckets/:bucketId',
     summary: 'Deletes a bucket with its files.',
-    access: serverKeys('buckets.write'),
     input: { params: ofBucket },
     reply: { status: 204, shape: empty, errors: ['storage_bucket_not_found'] },
   },

@@ -9,6 +9,10 @@ import { collectionShape, databaseShape } from './model/view.js';
 
 /** Bodies use the configured size limit because default values may be as long as those of documents. */
 const common = { tag: 'databases', limits: { calls: 'data', bodyBytes: 'setting' } } as const;
+const read = { ...common, method: 'GET', access: serverKeys('databases.read') } as const;
+const write = { ...common, access: serverKeys('databases.write') } as const;
+const readCollection = { ...common, method: 'GET', access: serverKeys('collections.read') } as const;
+const writeCollection = { ...common, access: serverKeys('collections.write') } as const;
 const name = required(displayName);
 const ofDatabase = z.object({ databaseId: customId });
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
@@ -17,22 +21,19 @@ const collections = '/databases/:databaseId/collections';
 /** Databases and collections, for server keys. */
 export const databasesApi = declare({
   create: {
-    ...common,
+    ...write,
     id: 'databases.create',
     method: 'POST',
     path: '/databases',
     summary: 'Creates a database.',
-    access: serverKeys('databases.write'),
     input: { body: z.object({ databaseId: newId, name, enabled: z.boolean().default(true) }) },
     reply: { status: 201, shape: json(databaseShape), errors: ['database_already_exists', 'database_limit_exceeded'] },
   },
   list: {
-    ...common,
+    ...read,
     id: 'databases.list',
-    method: 'GET',
     path: '/databases',
     summary: 'Lists the databases of the project.',
-    access: serverKeys('databases.read'),
     input: { query: z.object({ ...listParameters, ...searchParameter }) },
     reply: {
       status: 200,
@@ -42,42 +43,37 @@ export const databasesApi = declare({
     },
   },
   get: {
-    ...common,
+    ...read,
     id: 'databases.get',
-    method: 'GET',
     path: '/databases/:databaseId',
     summary: 'Reads a database.',
-    access: serverKeys('databases.read'),
     input: { params: ofDatabase },
     reply: { status: 200, shape: json(databaseShape), errors: ['database_not_found'] },
   },
   update: {
-    ...common,
+    ...write,
     id: 'databases.update',
     method: 'PUT',
     path: '/databases/:databaseId',
     summary: 'Changes a database; a disabled one exists for server keys only.',
-    access: serverKeys('databases.write'),
     input: { params: ofDatabase, body: z.object({ name: name.optional(), enabled: z.boolean().optional() }) },
     reply: { status: 200, shape: json(databaseShape), errors: ['database_not_found'] },
   },
   delete: {
-    ...common,
+    ...write,
     id: 'databases.delete',
     method: 'DELETE',
     path: '/databases/:databaseId',
     summary: 'Deletes a database with its collections and documents.',
-    access: serverKeys('databases.write'),
     input: { params: ofDatabase },
     reply: { status: 204, shape: empty, errors: ['database_not_found'] },
   },
   createCollection: {
-    ...common,
+    ...writeCollection,
     id: 'databases.createCollection',
     method: 'POST',
     path: collections,
     summary: 'Creates a collection, with its first attributes and indexes where they are given.',
-    access: serverKeys('collections.write'),
     input: {
       params: ofDatabase,
       body: z.object({
@@ -97,12 +93,10 @@ export const databasesApi = declare({
     },
   },
   listCollections: {
-    ...common,
+    ...readCollection,
     id: 'databases.listCollections',
-    method: 'GET',
     path: collections,
     summary: 'Lists the collections of a database.',
-    access: serverKeys('collections.read'),
     input: { params: ofDatabase, query: z.object({ ...listParameters, ...searchParameter }) },
     reply: {
       status: 200,
@@ -112,22 +106,19 @@ export const databasesApi = declare({
     },
   },
   getCollection: {
-    ...common,
+    ...readCollection,
     id: 'databases.getCollection',
-    method: 'GET',
     path: `${collections}/:collectionId`,
     summary: 'Reads a collection with its attributes and indexes.',
-    access: serverKeys('collections.read'),
     input: { params: ofCollection },
     reply: { status: 200, shape: json(collectionShape), errors: ['database_not_found', 'collection_not_found'] },
   },
   updateCollection: {
-    ...common,
+    ...writeCollection,
     id: 'databases.updateCollection',
     method: 'PUT',
     path: `${collections}/:collectionId`,
     summary: 'Changes name, permissions, document security or whether the collection is enabled.',
-    access: serverKeys('collections.write'),
     input: {
       params: ofCollection,
       body: z.object({
@@ -140,12 +131,11 @@ export const databasesApi = declare({
     reply: { status: 200, shape: json(collectionShape), errors: ['database_not_found', 'collection_not_found'] },
   },
   deleteCollection: {
-    ...common,
+    ...writeCollection,
     id: 'databases.deleteCollection',
     method: 'DELETE',
     path: `${collections}/:collectionId`,
     summary: 'Deletes a collection with its documents.',
-    access: serverKeys('collections.write'),
     input: { params: ofCollection },
     reply: { status: 204, shape: empty, errors: ['database_not_found', 'collection_not_found'] },
   },

@@ -9,8 +9,7 @@ import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing/index.js';
 import type { Databases } from './model/service.js';
 import { createDatabaseStore } from './model/store.js';
-import { databaseOperations } from './operations.js';
-import { relationOperations } from './relations/index.js';
+import { databaseOperations, relationOperations } from './operations.js';
 import { createRelations } from './relations/service.js';
 import { createAttributes } from './service/attributes.js';
 import { createCollectionService, type SchemaDeps } from './service/collections.js';
@@ -23,7 +22,14 @@ import { createUpgradeJob, type Reprint } from './service/upgrade.js';
 export { databasesApi } from './api.js';
 export { attributesApi, changedAttributesApi, newAttributesApi } from './attributes/api.js';
 export type { AttributeSeal } from './encryption/index.js';
-export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './model/attribute-types.js';
+export {
+  type AttributeType,
+  attributeTypes,
+  InvalidValue,
+  int64,
+  toStored,
+  typeNames,
+} from './model/attribute-types.js';
 export type { Relation } from './model/relation.js';
 export {
   decides,

@@ -7,7 +7,9 @@ import { addGiven, givenSchema } from './attributes/given.js';
 import type { Listing } from './listing/index.js';
 import { fulltextIndexes, pathOf } from './model/schema.js';
 import type { Databases } from './model/service.js';
-import { toCollection, toDatabase } from './model/view.js';
+import { toAttribute, toCollection, toDatabase } from './model/view.js';
+import { relationsApi } from './relations/api.js';
+import { draftOf } from './relations/service.js';
 import type { WordBuilds } from './service/fulltext.js';
 
 interface Deps {
@@ -70,5 +72,23 @@ export function databaseOperations({ db }: Pick<Runtime, 'db'>, { databases, lis
         await db.work(auditContextOf(call), (unit) => databases.updateCollection(unit, pathOf(call), call.body)),
       ),
     deleteCollection: (call) => db.work(auditContextOf(call), (unit) => databases.removeCollection(unit, pathOf(call))),
+  });
+}
+
+/** Binds the operations on relationships. */
+export function relationOperations({ db }: Pick<Runtime, 'db'>, databases: Databases) {
+  return implement(relationsApi, {
+    create: async (call) => {
+      const draft = draftOf(call.params.collectionId, call.body);
+      return toAttribute(
+        await db.work(auditContextOf(call), (unit) => databases.createRelation(unit, pathOf(call), draft)),
+      );
+    },
+    update: async (call) =>
+      toAttribute(
+        await db.work(auditContextOf(call), (unit) =>
+          databases.updateRelation(unit, pathOf(call), call.params.key, call.body),
+        ),
+      ),
   });
 }

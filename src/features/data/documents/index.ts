@@ -11,7 +11,6 @@ import type { Documents, Precondition } from './access/service.js';
 import { documentsApi, documentValuesApi } from './api.js';
 import { createBulkChanges } from './changes/bulk.js';
 import { createChanges } from './changes/index.js';
-import { createRepeats } from './changes/repeats.js';
 import { createDocumentWrites } from './changes/writes.js';
 import { documentReply, pageReply, selectionReply } from './model/view.js';
 import { createDocumentReads } from './reads/reads.js';
@@ -56,7 +55,6 @@ export function createDocumentsFeature(
   const collections = createCollections(runtime, databases, joinRequests(runtime, store, rowWrites));
   const documents: Documents = {
     ...createDocumentReads(runtime, collections, store, scans.watch),
-    ...createRepeats(runtime, collections, store),
     ...createDocumentWrites(runtime, collections, { changes, bulk, store }, idempotency),
   };
   return {

@@ -12,7 +12,7 @@ import { instantOf } from '#src/platform/runtime/clock.js';
 import type { BucketStore, Buckets } from '../buckets/index.js';
 import { type FileStatements, files as fileTable } from './model/store.js';
 import type { Previews } from './previews/index.js';
-import { giveUp } from './uploads/giving-up.js';
+import { giveUp } from './uploads/rows.js';
 
 interface Deps extends Pick<Runtime, 'db' | 'sql' | 'files' | 'clock' | 'random'> {
   readonly buckets: Buckets;

@@ -13,6 +13,7 @@ import { fileRecordOf } from './model/record.js';
 import type { FileChange, Files } from './model/service.js';
 import { type FileRow, type FileStatements, files } from './model/store.js';
 import { beginOf, fileReply, withoutContent } from './model/view.js';
+import { removeRow } from './uploads/rows.js';
 
 interface Deps {
   readonly db: Runtime['db'];
@@ -72,7 +73,7 @@ function remove(deps: Deps, where: BucketContext, by: AuditContext, id: string):
     await deps.buckets.hold(unit, where.project.id);
     const file = await lock(deps.statements, unit, bucket.key, id);
     requireChangeableFile(where, bucket, file, 'delete');
-    await removeFile(deps, unit, where.project.id, bucket, file);
+    await removeFile(deps, unit, bucket, file);
     await deps.idempotency.keep(unit, by.idempotent, 204, undefined);
   });
 }
@@ -88,7 +89,7 @@ async function eraseOf(deps: Deps, by: AuditContext, projectId: string, userId: 
         const bucket = { key: String(row.bucket_key), id: String(row.bucket_id) };
         const file = await unit.one(statements.lock(bucket.key, String(row.id)));
         if (file === undefined) continue;
-        await removeFile(deps, unit, projectId, bucket, files.decode(file));
+        await removeFile(deps, unit, bucket, files.decode(file));
         printed.push(beginOf(bucket, files.decode(file)));
       }
       await idempotency.forgetAnswers(unit, projectId, printed);
@@ -106,16 +107,7 @@ async function lock(statements: FileStatements, unit: Unit, bucketKey: string, i
   return files.decode(row);
 }
 
-/** Deletes a file's row and marks its objects. A job removes the bytes later, so that no row refers to missing bytes. */
-async function removeFile(
-  { buckets, statements }: Deps,
-  unit: Unit,
-  projectId: string,
-  bucket: Pick<Bucket, 'id' | 'key'>,
-  file: FileRow,
-): Promise<void> {
-  await unit.run(statements.leaveObjects(bucket.key, [file.id], unit.now));
-  await unit.run(statements.remove(bucket.key, file.id));
-  await buckets.release(unit, projectId, bucket.key, { files: 1, bytes: file.sizeOriginal });
+async function removeFile(deps: Deps, unit: Unit, bucket: Pick<Bucket, 'id' | 'key'>, file: FileRow): Promise<void> {
+  await removeRow(deps, unit, file);
   if (file.completedAt !== null) unit.record('fileDeleted', fileRecordOf(bucket, file));
 }

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 
-/** Actions as clients name them, with the document operations that do the same outside a transaction. */
-const operationOf = {
+/** Actions as clients name them, with the ids of the document operations that do the same outside a transaction. */
+export const operationIds = {
   create: 'documents.create',
   update: 'documents.update',
   upsert: 'documents.upsert',
@@ -15,21 +15,16 @@ const operationOf = {
 } as const;
 
 /** An action of a staged operation. */
-export type Action = keyof typeof operationOf;
+export type Action = keyof typeof operationIds;
 
 /** The names of all actions. */
-export const actions = Object.keys(operationOf) as [Action, ...Action[]];
-
-/** The id of the document operation for an action. */
-export function operationIdOf(action: Action): string {
-  return operationOf[action];
-}
+export const actions = Object.keys(operationIds) as [Action, ...Action[]];
 
 /** The action of a document operation; undefined if it changes nothing. */
 export function actionOf(operationId: string, body: unknown): Action | undefined {
-  if (operationId === operationOf.create)
+  if (operationId === operationIds.create)
     return isObject(body) && body.documents !== undefined ? 'bulkCreate' : 'create';
-  return actions.find((action) => operationOf[action] === operationId);
+  return actions.find((action) => operationIds[action] === operationId);
 }
 
 /** An operation as clients send it. */

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { type Call, invoke, type Operation } from '#src/contract/operation.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import { type Action, actionOf, type GivenOperation, operationIdOf, requestPartsOf } from './actions.js';
+import { type Action, actionOf, type GivenOperation, operationIds, requestPartsOf } from './actions.js';
 
 /** The project, actor and request that use a transaction. */
 export type TransactionCaller = Pick<Call, 'project' | 'request'> & { readonly actor: Call['actor'] };
@@ -34,7 +34,7 @@ export async function listedCall(
   given: GivenOperation,
   newId: NewId,
 ): Promise<StagedCall> {
-  const operation = operationNamed(operations, given.action);
+  const operation = operationNamed(operations, operationIds[given.action]);
   let call: StagedCall | undefined;
   const handle: Operation['handle'] = (valid) => {
     call = stagedCall(operation.declaration.id, valid, newId);
@@ -45,9 +45,8 @@ export async function listedCall(
   return call;
 }
 
-/** Finds the document operation of an action. */
-export function operationNamed(operations: readonly Operation[], action: Action): Operation {
-  const id = operationIdOf(action);
+/** Finds a document operation. */
+export function operationNamed(operations: readonly Operation[], id: string): Operation {
   const operation = operations.find(({ declaration }) => declaration.id === id);
   if (operation === undefined) throw new Error(`there is no operation ${id}`);
   return operation;
@@ -68,16 +67,17 @@ export function failureAt(
   });
 }
 
-/** Runs `act` and adds the position and target of the operation to a client error (status below 500). */
+/** Runs `act` and adds the position and target of the operation to a client error (status below 500), which `wrap` converts. */
 export async function named<T>(
   position: number,
   call: Pick<StagedCall, 'action' | 'params'>,
   act: () => Promise<T>,
+  wrap: (failure: Failure) => Error = (failure) => failure,
 ): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw error instanceof Failure && error.status < 500 ? failureAt(error, position, call) : error;
+    throw error instanceof Failure && error.status < 500 ? wrap(failureAt(error, position, call)) : error;
   }
 }
 

@@ -5,7 +5,8 @@ import type { ByteAllowance, ResponseBudget } from '#src/contract/response-budge
 import { Allowance } from '#src/platform/admission/byte-allowance.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { DocumentsOfUnit, NamedChange } from '../documents/index.js';
-import { documentOf, failureAt, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
+import { operationIds } from './actions.js';
+import { documentOf, failureAt, named, operationNamed, type StagedCall, type TransactionCaller } from './calls.js';
 
 /** A staged operation with the state of its document at that time; null if the state does not matter. */
 export interface Staged {
@@ -72,7 +73,7 @@ export function createReplay(
   return {
     changed: counted.documents,
     all: async (staged) => {
-      for (const [position, { call }] of staged.entries()) await named(position, call, () => one(scope, call));
+      for (const [position, { call }] of staged.entries()) await requireDone(position, call, () => one(scope, call));
     },
     one: (call, ifMatch) => one(scope, call, ifMatch),
     read: (operationId, call) => read(scope, operationId, call),
@@ -93,7 +94,7 @@ async function one(
   const request = ifMatch === undefined ? facts : { ...facts, ifMatch };
   // Params and body were validated when the call was staged.
   const call = { project, actor, params, query: {}, body, request } as unknown as Call;
-  return operationNamed(documents.operations, action).handle(call);
+  return operationNamed(documents.operations, operationIds[action]).handle(call);
 }
 
 async function read(
@@ -101,16 +102,15 @@ async function read(
   operationId: string,
   { params, query }: Pick<Call, 'params' | 'query'>,
 ): Promise<unknown> {
-  const operation = documents.operations.find(({ declaration }) => declaration.id === operationId);
-  if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
-  return operation.handle({ project, actor, params, query, body: undefined, request: facts } as unknown as Call);
+  const call = { project, actor, params, query, body: undefined, request: facts } as unknown as Call;
+  return operationNamed(documents.operations, operationId).handle(call);
 }
 
 async function requireUnchanged(scope: Scope, staged: readonly Staged[]): Promise<void> {
   for (const [position, { call, base }] of staged.entries()) {
     const id = documentOf(call)?.id;
     if (base === null || id === undefined) continue;
-    const state = await named(position, call, () => scope.documents.tagOf(whereOf(scope, call), id));
+    const state = await requireDone(position, call, () => scope.documents.tagOf(whereOf(scope, call), id));
     if (state !== base) throw new FailedOperation(failureAt(new Failure('transaction_conflict'), position, call));
   }
 }
@@ -139,13 +139,9 @@ function whereOf({ project, actor, facts }: Scope, { params: { databaseId, colle
   return { project, actor, ...place, ...readFactsOf(facts) };
 }
 
-async function named<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof Failure) || error.status >= 500) throw error;
-    throw new FailedOperation(failureAt(error, position, call));
-  }
+/** Runs `act` and throws FailedOperation for a client error. */
+function requireDone<T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> {
+  return named(position, call, act, (failure) => new FailedOperation(failure));
 }
 
 /** A budget of bytes that the request has already. It never blocks: a unit of work may await SQL only. */

@@ -54,10 +54,12 @@ export function createTransactionStore(sql: Sql) {
       update transactions set ${transactions.set(change)}
       where id = ${id} and status = 'pending' and operations = ${operations} returning id`,
     remove: (id: string) => sql`delete from transactions where id = ${id}`,
-    ...operationStatements(sql),
+    operations: (id: string) => sql`
+      select ${stagedOperations.row} from transaction_operations where transaction_id = ${id} order by position`,
+    stage: (rows: readonly StagedOperation[]) => sql`${stagedOperations.insert(rows)}`,
+    /** Deletes the staged operations of a transaction. */
+    clear: (id: string) => sql`delete from transaction_operations where transaction_id = ${id}`,
     ofOwner: (projectId: string, owner: string) => sql`delete from transactions where ${isOwned(projectId, owner)}`,
-    ofProject: (projectId: string, limit: number) => sql`
-      delete from transactions where id in (select id from transactions where project_id = ${projectId} limit ${limit})`,
     /** Deletes transactions that expired before this time. */
     prune: (expiredBefore: Instant, limit: number) => sql`
       delete from transactions where id in (
@@ -67,13 +69,3 @@ export function createTransactionStore(sql: Sql) {
 
 /** SQL over transactions. */
 export type TransactionStore = ReturnType<typeof createTransactionStore>;
-
-function operationStatements(sql: Sql) {
-  return {
-    operations: (id: string) => sql`
-      select ${stagedOperations.row} from transaction_operations where transaction_id = ${id} order by position`,
-    stage: (rows: readonly StagedOperation[]) => sql`${stagedOperations.insert(rows)}`,
-    /** Deletes the staged operations of a transaction. */
-    clear: (id: string) => sql`delete from transaction_operations where transaction_id = ${id}`,
-  };
-}

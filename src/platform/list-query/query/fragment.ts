@@ -2,13 +2,13 @@ import type { Value } from '#src/platform/db/query.js';
 import { printJson } from '#src/platform/text/json.js';
 
 /** A piece of SQL with `?` for its values. */
-export interface Fragment {
+export interface Fragment<V = Value> {
   readonly sql: string;
-  readonly values: readonly Value[];
+  readonly values: readonly V[];
 }
 
 /** Joins fragments with a separator. */
-export function join(fragments: readonly Fragment[], word: string): Fragment {
+export function join<V>(fragments: readonly Fragment<V>[], word: string): Fragment<V> {
   return { sql: fragments.map(({ sql }) => sql).join(word), values: fragments.flatMap(({ values }) => values) };
 }
 

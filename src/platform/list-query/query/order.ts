@@ -1,5 +1,4 @@
 import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
-import type { Value } from '#src/platform/db/query.js';
 import { type Fragment, join } from './fragment.js';
 
 /** A column of an order. Postgres needs the position of nulls for a nullable one. */
@@ -28,8 +27,12 @@ export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, r
  * Rows after a cursor in an order: greater in the first column, or equal there and greater in the next, and so on. A null is smaller than
  * every value.
  */
-export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[], reversed: boolean): Fragment {
-  const branches: Fragment[] = [];
+export function afterCursor<V>(
+  columns: readonly OrderColumn[],
+  at: readonly (V | null)[],
+  reversed: boolean,
+): Fragment<V> {
+  const branches: Fragment<V>[] = [];
   for (let depth = 0; depth < columns.length; depth++) {
     const equal = columns.slice(0, depth).map((column, index) => same(column, at[index] ?? null));
     const last = columns[depth];
@@ -46,7 +49,7 @@ export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[
 }
 
 /** A bound on the first column for an index scan; no database derives it from conditions joined by OR. */
-function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean): Fragment[] {
+function boundOf<V>(first: OrderColumn | undefined, value: V | null, reversed: boolean): Fragment<V>[] {
   if (first === undefined || value === null) return [];
   const falls = first.descending !== reversed;
   if (falls && first.nullable) return [];
@@ -55,17 +58,17 @@ function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean
 
 const placeholderOf = ({ place = '?' }: OrderColumn): string => place;
 
-function same(one: OrderColumn, value: Value): Fragment {
+function same<V>(one: OrderColumn, value: V | null): Fragment<V> {
   if (value === null) return { sql: `${one.column} is null`, values: [] };
   return { sql: `${one.column} = ${placeholderOf(one)}`, values: [value] };
 }
 
-function above(one: OrderColumn, value: Value): Fragment {
+function above<V>(one: OrderColumn, value: V | null): Fragment<V> {
   if (value === null) return { sql: `${one.column} is not null`, values: [] };
   return { sql: `${one.column} > ${placeholderOf(one)}`, values: [value] };
 }
 
-function below(one: OrderColumn, value: Value): Fragment | undefined {
+function below<V>(one: OrderColumn, value: V | null): Fragment<V> | undefined {
   if (value === null) return undefined;
   return { sql: `(${one.column} < ${placeholderOf(one)} or ${one.column} is null)`, values: [value] };
 }

@@ -9,9 +9,9 @@ import { attributeShape, indexShape } from '../model/view.js';
 const base = '/databases/:databaseId/collections/:collectionId';
 /** Schemas hold default values, which may be as long as those of documents. */
 const common = { tag: 'databases', limits: { calls: 'data', bodyBytes: 'setting' } } as const;
-const read = { ...common, access: serverKeys('attributes.read') } as const;
+const read = { ...common, method: 'GET', access: serverKeys('attributes.read') } as const;
 const write = { ...common, access: serverKeys('attributes.write') } as const;
-const readIndex = { ...common, access: serverKeys('indexes.read') } as const;
+const readIndex = { ...common, method: 'GET', access: serverKeys('indexes.read') } as const;
 const writeIndex = { ...common, access: serverKeys('indexes.write') } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofAttribute = ofCollection.extend({ key: customId });
@@ -106,7 +106,6 @@ export const attributesApi = declare({
   list: {
     ...read,
     id: 'databases.listAttributes',
-    method: 'GET',
     path: `${base}/attributes`,
     summary: 'Lists the attributes of a collection.',
     input: { params: ofCollection, query: z.object(listParameters) },
@@ -120,7 +119,6 @@ export const attributesApi = declare({
   get: {
     ...read,
     id: 'databases.getAttribute',
-    method: 'GET',
     path: `${base}/attributes/:key`,
     summary: 'Reads an attribute.',
     input: { params: ofAttribute },
@@ -174,7 +172,6 @@ export const attributesApi = declare({
   listIndexes: {
     ...readIndex,
     id: 'databases.listIndexes',
-    method: 'GET',
     path: `${base}/indexes`,
     summary: 'Lists the indexes of a collection.',
     input: { params: ofCollection, query: z.object(listParameters) },
@@ -188,7 +185,6 @@ export const attributesApi = declare({
   getIndex: {
     ...readIndex,
     id: 'databases.getIndex',
-    method: 'GET',
     path: `${base}/indexes/:key`,
     summary: 'Reads an index.',
     input: { params: ofAttribute },

@@ -57,7 +57,8 @@ export interface AttributeType {
   readonly number?: (text: string) => WholeNumber;
 }
 
-const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
+/** Bounds of whole numbers. */
+export const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
 const maxDatetime = 40;
 
 const whole = z.union([z.int(), z.bigint()]).nullish();

@@ -1,12 +1,25 @@
 import { hasScope } from '#src/contract/actor.js';
 import type { Failure } from '#src/contract/errors.js';
 import { allows, type PermissionAction, rolesOf, unpermitted } from '#src/contract/permissions.js';
+import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Collection } from '../../databases/index.js';
+import type { StoredDocument } from '../model/document.js';
 import type { Visibility } from '../query/sources.js';
 import { absent, requireCurrent } from '../store/errors.js';
 import type { DocumentStore } from '../store/store.js';
 import type { CollectionContext } from './collections.js';
+
+/** A collection, and the caller that changes documents of it. */
+export interface Place {
+  readonly where: CollectionContext;
+  readonly collection: Collection;
+}
+
+/** A document that a caller changes. */
+export interface Target extends Place {
+  readonly id: string;
+}
 
 /** True if the collection's own permissions allow the action on every document. */
 export function collectionGrants(
@@ -37,6 +50,28 @@ export function isReadable(where: CollectionContext, collection: Collection, per
   );
 }
 
+/** A document as the caller may see it: the right to change a document does not include the right to read it. */
+export function visiblePart(
+  where: CollectionContext,
+  collection: Collection,
+  document: StoredDocument,
+): StoredDocument {
+  return isReadable(where, collection, document.permissions) ? document : { ...document, data: '' };
+}
+
+/** True if the collection, or the permissions in the row of a document, allow the action. */
+export function rowGrants(
+  where: CollectionContext,
+  collection: Collection,
+  row: Row,
+  action: PermissionAction,
+): boolean {
+  return (
+    collectionGrants(where, collection, action) ||
+    (collection.documentSecurity && allows(JSON.parse(String(row.permissions)), action, rolesOf(where.actor)))
+  );
+}
+
 /** Returns the documents of a list that the caller may see. Throws Failure `user_unauthorized` if none can be visible. */
 export function visibilityOf(where: CollectionContext, collection: Collection): Visibility {
   if (collectionGrants(where, collection, 'read')) return 'everything';
@@ -52,20 +87,16 @@ export function visibilityOf(where: CollectionContext, collection: Collection): 
 export async function requireChangeableDocument(
   unit: Reader,
   store: DocumentStore,
-  where: CollectionContext,
-  collection: Collection,
-  id: string,
+  { where, collection, id }: Target,
   action: 'update' | 'delete',
   isLocked = true,
 ): Promise<{ readonly mayRead: boolean }> {
   const isGranted = (one: PermissionAction) => collectionGrants(where, collection, one);
   if (isGranted(action) && (isGranted('read') || !collection.documentSecurity)) return { mayRead: isGranted('read') };
   const row = await unit.one(store.permissions(collection, id, isLocked));
-  const isAllowed = (one: PermissionAction) =>
-    isGranted(one) ||
-    (collection.documentSecurity && allows(JSON.parse(String(row?.permissions)), one, rolesOf(where.actor)));
-  if (row === undefined || !(['read', 'update', 'delete'] as const).some(isAllowed))
-    throw await absent(unit, store, collection);
+  if (row === undefined) throw await absent(unit, store, collection);
+  const isAllowed = (one: PermissionAction) => rowGrants(where, collection, row, one);
+  if (!(['read', 'update', 'delete'] as const).some(isAllowed)) throw await absent(unit, store, collection);
   requireCurrent(collection, row.version);
   if (!isAllowed(action)) throw unpermittedInCollection(where, collection, action, id);
   return { mayRead: isAllowed('read') };
@@ -78,9 +109,7 @@ export async function requireChangeableDocument(
 export async function requireWritable(
   unit: Unit,
   store: DocumentStore,
-  where: CollectionContext,
-  collection: Collection,
-  id: string,
+  { where, collection, id }: Target,
 ): Promise<{ readonly mayRead: boolean } | undefined> {
   const row = await unit.one(store.permissions(collection, id));
   if (row === undefined) {
@@ -88,11 +117,8 @@ export async function requireWritable(
     return undefined;
   }
   requireCurrent(collection, row.version);
-  const isAllowed = (one: PermissionAction) =>
-    collectionGrants(where, collection, one) ||
-    (collection.documentSecurity && allows(JSON.parse(String(row.permissions)), one, rolesOf(where.actor)));
-  if (!isAllowed('update')) throw unpermittedInCollection(where, collection, 'update', id);
-  return { mayRead: isAllowed('read') };
+  if (!rowGrants(where, collection, row, 'update')) throw unpermittedInCollection(where, collection, 'update', id);
+  return { mayRead: rowGrants(where, collection, row, 'read') };
 }
 
 /** A change that a duplicate request repeats. */
@@ -131,5 +157,5 @@ export async function requireRepeatable(
       throw unpermittedInCollection(where, collection, change);
     return { mayRead: collection.documentSecurity || collectionGrants(where, collection, 'read') };
   }
-  return requireChangeableDocument(reader, store, where, collection, id, change, false);
+  return requireChangeableDocument(reader, store, { where, collection, id }, change, false);
 }

@@ -4,7 +4,14 @@ import type { WholeNumber } from '#src/platform/text/json.js';
 import type { DocumentPage, PrintedPage, StoredDocument } from '../model/document.js';
 import type { RepeatedChange } from './access.js';
 import type { CollectionContext } from './collections.js';
-import type { Nesting } from './nesting.js';
+
+/** Level of a document nested in another one of the request, and what the request may still write. */
+export interface Nesting {
+  readonly level: number;
+  readonly left: { documents: number; bytes: number };
+  /** Permissions of the parent document, which a new document gets if it has none of its own. */
+  readonly permissions: readonly string[];
+}
 
 /** Data of a document to create or to change. */
 export interface DocumentInput {

@@ -7,7 +7,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { printJson } from '#src/platform/text/json.js';
 import type { Collection } from '../../databases/index.js';
-import type { CollectionContext } from '../access/collections.js';
+import { type Place, visiblePart } from '../access/access.js';
 import { recordDeletion, recordUpdate } from '../access/record.js';
 import type { RowWrites } from '../access/rows.js';
 import type { DocumentInput, GivenDocument } from '../access/service.js';
@@ -24,27 +24,11 @@ import type { Changes } from './index.js';
 
 /** Changes of many documents within a unit, for server keys: all of them or none. */
 export interface BulkChanges {
-  create(
-    unit: Unit,
-    where: CollectionContext,
-    collection: Collection,
-    given: readonly GivenDocument[],
-  ): Promise<StoredDocument[]>;
-  upsert(
-    unit: Unit,
-    where: CollectionContext,
-    collection: Collection,
-    given: readonly GivenDocument[],
-  ): Promise<StoredDocument[]>;
+  create(unit: Unit, place: Place, given: readonly GivenDocument[]): Promise<StoredDocument[]>;
+  upsert(unit: Unit, place: Place, given: readonly GivenDocument[]): Promise<StoredDocument[]>;
   /** Changes every document that matches the queries. */
-  update(
-    unit: Unit,
-    where: CollectionContext,
-    collection: Collection,
-    queries: readonly string[],
-    input: DocumentInput,
-  ): Promise<StoredDocument[]>;
-  remove(unit: Unit, collection: Collection, queries: readonly string[]): Promise<StoredDocument[]>;
+  update(unit: Unit, place: Place, queries: readonly string[], input: DocumentInput): Promise<StoredDocument[]>;
+  remove(unit: Unit, place: Place, queries: readonly string[]): Promise<StoredDocument[]>;
 }
 
 interface Deps {
@@ -59,37 +43,27 @@ export function createBulkChanges(deps: Deps): BulkChanges {
   return bind(deps, { create, upsert, update, remove });
 }
 
-async function create(
-  deps: Deps,
-  unit: Unit,
-  where: CollectionContext,
-  collection: Collection,
-  given: readonly GivenDocument[],
-) {
+async function create(deps: Deps, unit: Unit, place: Place, given: readonly GivenDocument[]) {
   const { changes } = deps;
+  const { collection } = place;
   requireUnrelated(collection);
   requireDistinct(given);
-  const documents = given.map(({ id, ...input }) => changes.prepare(where, collection, id, input));
+  const documents = given.map(({ id, ...input }) => changes.prepare({ ...place, id }, input));
   const characters = documents.reduce((sum, { values }) => sum + charactersOf(values), 0);
   if (characters > bulkLimits.bytes) throw tooLarge();
   if (given.some(({ id }) => id !== uniqueId)) await deps.tables.write(unit, [collection]);
   return changes.insertAll(unit, collection, documents);
 }
 
-async function upsert(
-  deps: Deps,
-  unit: Unit,
-  where: CollectionContext,
-  collection: Collection,
-  given: readonly GivenDocument[],
-) {
+async function upsert(deps: Deps, unit: Unit, place: Place, given: readonly GivenDocument[]) {
+  const { collection } = place;
   requireUnrelated(collection);
   requireDistinct(given);
   await deps.tables.write(unit, [collection]);
   const written: StoredDocument[] = [];
   let bytes = 0;
   for (const { id, ...input } of given) {
-    const document = await deps.changes.upsert(unit, where, collection, id, input);
+    const document = await deps.changes.upsert(unit, { ...place, id }, input);
     bytes += Buffer.byteLength(document.data);
     if (bytes > bulkLimits.bytes) throw tooLarge();
     written.push(document);
@@ -114,11 +88,11 @@ function requireDistinct(given: readonly GivenDocument[]): void {
 async function update(
   deps: Deps,
   unit: Unit,
-  where: CollectionContext,
-  collection: Collection,
+  place: Place,
   queries: readonly string[],
   { data = {}, permissions }: DocumentInput,
 ) {
+  const { where, collection } = place;
   requireUnrelated(collection);
   const operators = operatorsOf(collection, data);
   const plain = changedValues(collection, unoperated(data, operators));
@@ -141,7 +115,7 @@ async function update(
     }
   }
   const numbers = [...(groups[0]?.values.keys() ?? [])];
-  return inOrder(ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
+  return inOrder(place, ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
 }
 
 /** Finds the ids of matching documents, in their order, and locks them. Skips those that stop to match before they are locked. */
@@ -205,20 +179,19 @@ async function alike(
   return [...groups.values()];
 }
 
-async function remove(deps: Deps, unit: Unit, collection: Collection, queries: readonly string[]) {
+async function remove(deps: Deps, unit: Unit, place: Place, queries: readonly string[]) {
+  const { collection } = place;
   requireUnrelated(collection);
   const ids = await match(deps, unit, collection, queries, 0);
   if (ids.length === 0) return [];
   const rows = await unit.all(deps.store.remove(collection, ids, bulkLimits.bytes));
-  return inOrder(
-    ids,
-    rows.map((row) => toDeleted(collection, row)),
-    (one) => recordDeletion(unit, collection, one),
-  );
+  const removed = rows.map((row) => toDeleted(collection, row));
+  return inOrder(place, ids, removed, (one) => recordDeletion(unit, collection, one));
 }
 
-/** Records each document in the order of the ids. All exist and are locked, so one that was not written has another schema. */
+/** Records each document in the order of the ids, and returns what the caller may see. All exist and are locked, so one that was not written has another schema. */
 function inOrder(
+  { where, collection }: Place,
   ids: readonly string[],
   documents: readonly (StoredDocument | Failure)[],
   record: (document: StoredDocument) => void,
@@ -231,7 +204,7 @@ function inOrder(
   const ordered = ids.flatMap((id) => byId.get(id) ?? []);
   if (ordered.length < ids.length) throw new SchemaChanged();
   for (const document of ordered) record(document);
-  return ordered;
+  return ordered.map((document) => visiblePart(where, collection, document));
 }
 
 /** Prints the first documents of an answer, and counts all. */

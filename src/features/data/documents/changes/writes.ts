@@ -1,15 +1,16 @@
 import { Failure } from '#src/contract/errors.js';
+import type { RawJson } from '#src/contract/raw-json.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../../installation/index.js';
 import type { Collection } from '../../databases/index.js';
-import { isReadable } from '../access/access.js';
+import { requireRepeatable } from '../access/access.js';
 import type { CollectionContext, Collections } from '../access/collections.js';
 import type { DocumentInput, Documents } from '../access/service.js';
-import { type StoredDocument, withoutAttributes } from '../model/document.js';
+import type { StoredDocument } from '../model/document.js';
 import { charactersOf } from '../model/structure.js';
-import { documentReply, pageReply } from '../model/view.js';
+import { documentReply, pageReply, withoutAttributesReply } from '../model/view.js';
 import { createNestedAnswers, type NestedAnswers } from '../relations/answers.js';
 import type { DocumentStore } from '../store/store.js';
 import { type BulkChanges, echoed } from './bulk.js';
@@ -21,18 +22,18 @@ interface Deps {
   readonly nestedAnswer: NestedAnswers;
 }
 
-/** Changes of documents, each in a unit of work of its own; creates of one collection share one. */
+/** Changes of documents, each in a unit of work of its own, and the answers to their duplicates. Creates of one collection share a unit. */
 export function createDocumentWrites(
   runtime: Pick<Runtime, 'db' | 'sql' | 'config'>,
   collections: Collections,
   { changes, bulk, store }: { readonly changes: Changes; readonly bulk: BulkChanges; readonly store: DocumentStore },
   idempotency: Idempotency,
-): Omit<Documents, 'get' | 'list' | 'printedList' | 'repeated'> {
+): Omit<Documents, 'get' | 'list' | 'printedList'> {
   const deps: Deps = { db: runtime.db, idempotency, nestedAnswer: createNestedAnswers(runtime, collections, store) };
   return {
     create: (where, by, id, input) =>
       collections.use(where, async (collection, joined) => {
-        const document = changes.prepare(where, collection, id, input);
+        const document = changes.prepare({ where, collection, id }, input);
         if (by.idempotent === undefined && document.relate === undefined) {
           const characters = charactersOf(document.values);
           where.budget.claim()(characters);
@@ -44,43 +45,47 @@ export function createDocumentWrites(
     update: (where, by, id, input) =>
       collections.use(where, async (collection) => {
         if (input.data === undefined && input.permissions === undefined) throw new Failure('document_missing_payload');
-        const update = (unit: Unit) => changes.update(unit, where, collection, id, input);
+        const update = (unit: Unit) => changes.update(unit, { where, collection, id }, input);
         return workAnswered(deps, where, collection, by, 200, input, update);
       }),
     upsert: (where, by, id, input) =>
       collections.use(where, (collection) => {
-        const upsert = (unit: Unit) => changes.upsert(unit, where, collection, id, input);
+        const upsert = (unit: Unit) => changes.upsert(unit, { where, collection, id }, input);
         return workAnswered(deps, where, collection, by, 200, input, upsert);
       }),
     increment: (where, by, id, increment) =>
       collections.use(where, (collection) =>
-        work(deps, where, collection, by, 200, (unit) => changes.increment(unit, where, collection, id, increment)),
+        work(deps, where, collection, by, 200, (unit) => changes.increment(unit, { where, collection, id }, increment)),
       ),
     createAll: (where, by, given) =>
       collections.use(where, (collection) =>
-        workAll(deps, where, collection, by, 201, (unit) => bulk.create(unit, where, collection, given)),
+        workAll(deps, where, collection, by, 201, (unit) => bulk.create(unit, { where, collection }, given)),
       ),
     upsertAll: (where, by, given) =>
       collections.use(where, (collection) =>
-        workAll(deps, where, collection, by, 200, (unit) => bulk.upsert(unit, where, collection, given)),
+        workAll(deps, where, collection, by, 200, (unit) => bulk.upsert(unit, { where, collection }, given)),
       ),
     updateAll: (where, by, queries, input) =>
       collections.use(where, (collection) =>
-        workAll(deps, where, collection, by, 200, async (unit) =>
-          visible(where, collection, await bulk.update(unit, where, collection, queries, input)),
-        ),
+        workAll(deps, where, collection, by, 200, (unit) => bulk.update(unit, { where, collection }, queries, input)),
       ),
     removeAll: (where, by, queries) =>
       collections.use(where, (collection) =>
-        workAll(deps, where, collection, by, 200, async (unit) =>
-          visible(where, collection, await bulk.remove(unit, collection, queries)),
-        ),
+        workAll(deps, where, collection, by, 200, (unit) => bulk.remove(unit, { where, collection }, queries)),
       ),
     remove: (where, by, id, precondition = {}) =>
       collections.use(where, (collection) =>
-        work(deps, where, collection, by, 204, (unit) => changes.remove(unit, where, collection, id, precondition)),
+        work(deps, where, collection, by, 204, (unit) => changes.remove(unit, { where, collection, id }, precondition)),
       ),
+    repeated: async (where, change, kept) => {
+      const repeat = (collection: Collection) => requireRepeatable(runtime.db, store, where, collection, change);
+      return shownAnswer(await collections.use(where, repeat), kept());
+    },
   };
+}
+
+function shownAnswer({ mayRead }: { readonly mayRead: boolean }, answer: RawJson | undefined) {
+  return mayRead || answer === undefined ? answer : withoutAttributesReply(answer);
 }
 
 /** Changes a document. The answer shows related documents that the data contains as objects. */
@@ -144,13 +149,4 @@ function workAll(
 /** True if responses to changes may contain values of encrypted attributes, of the documents or of related ones. */
 function mayShowSecrets({ seal, relations }: Collection): boolean {
   return seal !== undefined || relations.length > 0;
-}
-
-/** Documents as the caller may see them: the right to change them is none to read them. */
-function visible(
-  where: CollectionContext,
-  collection: Collection,
-  documents: readonly StoredDocument[],
-): StoredDocument[] {
-  return documents.map((one) => (isReadable(where, collection, one.permissions) ? one : withoutAttributes(one)));
 }

@@ -36,8 +36,3 @@ export interface PrintedPage {
   /** The documents as JSON texts, joined by commas. */
   readonly documents: string;
 }
-
-/** Removes the attributes from a document. */
-export function withoutAttributes(document: StoredDocument): StoredDocument {
-  return { ...document, data: '' };
-}

@@ -7,7 +7,6 @@ type Arithmetic<N> = Readonly<Record<string, (value: N, by: N) => N | undefined>
 
 /** Largest computed exponent. Larger ones exceed 64 bits, unless the base is 0, 1 or -1. */
 const maxExponent = 64n;
-const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
 
 const whole: Arithmetic<bigint> = {
   increment: (value, by) => value + by,
@@ -46,18 +45,17 @@ export function numberOperator(attribute: Attribute, operator: ValueOperator): A
     throw misuse(attribute, operator, 'takes no negative exponent, as the attribute is a whole number');
 
   const isLower = method === 'decrement' || method === 'divide';
-  const fits = (value: WholeNumber) =>
-    (bound === undefined || (isLower ? value >= bound : value <= bound)) &&
-    (attribute.min === undefined || value >= limitOf(attribute.min)) &&
-    (attribute.max === undefined || value <= limitOf(attribute.max));
-  const limitOf = (text: string): WholeNumber => (kind === 'integer' ? BigInt(text) : Number(text));
+  const { parse } = attributeTypes[attribute.type];
   return (before) => {
     const after =
       kind === 'integer'
-        ? within64(whole[method]?.(BigInt((before ?? 0) as WholeNumber), BigInt(by)))
-        : finite(double[method]?.(Number(before ?? 0), Number(by)));
-    if (after === undefined || !fits(after)) throw outOfBounds(attribute);
-    return after;
+        ? whole[method]?.(BigInt((before ?? 0) as WholeNumber), BigInt(by))
+        : double[method]?.(Number(before ?? 0), Number(by));
+    const stored = parse(after, attribute);
+    if (stored instanceof InvalidValue) throw outOfBounds(attribute);
+    const value = stored as WholeNumber;
+    if (bound !== undefined && (isLower ? value < bound : value > bound)) throw outOfBounds(attribute);
+    return value;
   };
 
   function operand(value: unknown): WholeNumber {
@@ -67,15 +65,8 @@ export function numberOperator(attribute: Attribute, operator: ValueOperator): A
   }
 }
 
+/** Returns undefined for a power of more than 64 bits. */
 function wholePower(value: bigint, exponent: bigint): bigint | undefined {
   if (value >= -1n && value <= 1n) return value ** (exponent % 2n === 0n && exponent > 0n ? 2n : exponent % 2n);
   return exponent > maxExponent ? undefined : value ** exponent;
-}
-
-function within64(value: bigint | undefined): bigint | undefined {
-  return value === undefined || value < int64.min || value > int64.max ? undefined : value;
-}
-
-function finite(value: number | undefined): number | undefined {
-  return Number.isFinite(value) ? value : undefined;
 }

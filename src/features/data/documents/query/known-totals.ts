@@ -1,7 +1,7 @@
 import { Lru } from '#src/platform/cache/lru.js';
 import { countsTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Value } from '#src/platform/db/query.js';
-import type { Fragment } from '#src/platform/list-query/index.js';
+import { type SlottedFragment, slots } from './slots.js';
 
 const cacheBounds = { bytes: 8_388_608, entries: 20_000, largest: 16_384 } as const;
 
@@ -47,16 +47,16 @@ export function createKnownTotals(): KnownTotals {
 /** A known total as it occurs in a statement. */
 export interface TotalFragment {
   /** True if no transaction has changed documents since the total was counted, and none names a role that the total leaves out. */
-  readonly holds: Fragment;
+  readonly holds: SlottedFragment;
   /** True if a document names a role that the total leaves out. */
-  readonly named: Fragment;
+  readonly named: SlottedFragment;
 }
 
 /**
- * Converts a known total to SQL. Every change of documents adds a row with its transaction to the counts of the collection. `absent` lists
- * roles of the caller that no document names, so that callers with different ones share a total.
+ * Makes the SQL for a known total. Every change of documents adds a row with its transaction to the counts of the collection. A total leaves
+ * out roles of the caller that no document names, so that callers with different ones share it.
  */
-export function totalFragment(number: number, known: KnownTotal, absent: string): TotalFragment {
+export function totalFragment(number: number): TotalFragment {
   const snapshot = 'cast(cast(? as text) as pg_snapshot)';
   const later = `select 1 from ${countsTable} where number = ${number} and changed >= pg_snapshot_xmin(${snapshot}) and not pg_visible_in_snapshot(changed, ${snapshot})`;
   // `order by` makes Postgres use the index: it would read the whole table for a role that no document names.
@@ -65,15 +65,10 @@ export function totalFragment(number: number, known: KnownTotal, absent: string)
   return {
     holds: {
       sql: `cast(pg_postmaster_start_time() as text) = cast(? as text) and not pg_is_in_recovery() and not exists (${later}) and not ${named}`,
-      values: holdsValues(known, absent),
+      values: [slots.server, slots.snapshot, slots.snapshot, slots.absent],
     },
-    named: { sql: named, values: [absent] },
+    named: { sql: named, values: [slots.absent] },
   };
-}
-
-/** The values of `holds`. */
-export function holdsValues({ server, snapshot }: KnownTotal, absent: string): readonly string[] {
-  return [server, snapshot, snapshot, absent];
 }
 
 /**

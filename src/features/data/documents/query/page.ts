@@ -1,5 +1,5 @@
 import { documentTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName } from '#src/platform/db/dialect-words.js';
+import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
 import { type Fragment, join } from '#src/platform/list-query/index.js';
@@ -7,6 +7,7 @@ import { type Collection, currentLayout } from '../../databases/index.js';
 import { orderColumns, orderText } from './compile.js';
 import { type TotalFragment, totalWithState } from './known-totals.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
+import { type CallParameters, filled, type Slot, type SlottedFragment, slots } from './slots.js';
 import type { DocumentSource } from './sources.js';
 
 /** Limit of a list's count: no count, exact, or up to a number. */
@@ -20,10 +21,10 @@ interface Page {
   /** Conditions of the query, in addition to the source's filter. */
   readonly conditions: readonly Fragment[];
   /** Condition for documents after the cursor's document in the order; null without a cursor. */
-  readonly afterCursor: Fragment | null;
+  readonly afterCursor: SlottedFragment | null;
   readonly count: CountUpTo;
   /** Condition that is true if at least as many documents exist as a list without conditions counts. */
-  readonly many: Fragment | undefined;
+  readonly many: SlottedFragment | undefined;
   /** A total that may still hold; undefined if the list always counts. */
   readonly known: TotalFragment | undefined;
   /** A document, printed. */
@@ -32,65 +33,43 @@ interface Page {
   readonly separator: string;
   /** Lower bound of the bytes of a document. */
   readonly bytes: Fragment;
-  /** Maximum total bytes of the documents. */
-  readonly maxBytes: Fragment;
   /** The version of the collection's schema. */
   readonly version: Fragment;
 }
 
 /** Collects the values of a statement while its text is written, from left to right. */
 interface Places {
-  readonly put: (fragment: Fragment) => string;
+  readonly put: (fragment: SlottedFragment) => string;
   /** The same for values that differ between calls that share the statement. */
-  readonly putOwn: (fragment: Fragment) => string;
-}
-
-/**
- * A page whose statement calls share. `maxBytesAt` and `cursorAt` are positions in a call's own values. `manyAt` is the position in the
- * other values of the role of `many`, which occurs twice. `knownAt` are the positions of the state of a known total and of the roles that it leaves out.
- */
-export interface SharedPage extends SharedQuery {
-  readonly maxBytesAt: number;
-  readonly cursorAt: number;
-  readonly manyAt: number;
-  readonly knownAt: { readonly holds: number; readonly named: number } | undefined;
+  readonly putOwn: (fragment: SlottedFragment) => string;
 }
 
 /** Largest offset for reading rows at once. Beyond it the index alone skips documents, without reading them. */
 const nearBegin = 100;
 
-/** Creates statements that read a page of a list and its total from the same state of the database. */
-export function createPageStatements(sql: Sql) {
-  return {
-    /** Makes the statement of one call. */
-    alone: (page: Page): Query => {
-      const { put, values } = createPlaces();
-      const text = columnsOf(sql.dialect, page, { put, putOwn: put });
-      return { ...sql.text(`select ${text}`, values), allText: true };
-    },
-    /** Makes the statement of calls that differ only in values. */
-    shared: (page: Page): SharedPage => {
-      const { put, values, positionOf } = createPlaces();
-      const own = createOwnPlaces();
-      const columns = columnsOf(sql.dialect, page, { put, putOwn: own.put });
-      const maxBytesAt = own.positionOf(page.maxBytes);
-      const cursorAt = page.afterCursor === null ? -1 : own.positionOf(page.afterCursor);
-      const manyAt = page.many === undefined ? -1 : positionOf(page.many);
-      const { known } = page;
-      const knownAt = known && { holds: own.positionOf(known.holds), named: own.positionOf(known.named) };
-      return {
-        columns,
-        values,
-        places: own.places,
-        own: own.values,
-        maxBytesAt,
-        cursorAt,
-        manyAt,
-        knownAt,
-        key: `${columns} ${JSON.stringify(values)}`,
-      };
-    },
-  };
+/** Makes the statement of one call, which reads a page of a list and its total from the same state of the database. */
+export function pageStatement(sql: Sql, page: Page, call: CallParameters): Query {
+  const { put, values } = createPlaces();
+  const text = columnsOf(sql.dialect, page, { put, putOwn: put });
+  return { ...sql.text(`select ${text}`, filled(values, call, sql)), allText: true };
+}
+
+/** Makes the queries of calls that differ in the values of slots only. */
+export type SharedPage = (call: CallParameters) => SharedQuery;
+
+/** Makes the same statement for several calls. */
+export function sharedPage(sql: Sql, page: Page): SharedPage {
+  const { put, values } = createPlaces();
+  const own = createOwnPlaces();
+  const columns = columnsOf(sql.dialect, page, { put, putOwn: own.put });
+  const key = `${columns} ${JSON.stringify(values)}`;
+  return (call) => ({
+    columns,
+    values: filled(values, call, sql),
+    places: own.places,
+    own: filled(own.values, call, sql),
+    key: call.widest === undefined ? key : `${key} ${call.widest}`,
+  });
 }
 
 function columnsOf(dialect: DialectName, page: Page, places: Places): string {
@@ -103,7 +82,7 @@ function columnsOf(dialect: DialectName, page: Page, places: Places): string {
   return `cast(${version} as text) as version, cast(${total} as text) as total, (${printed(page, matching, places)}) as documents`;
 }
 
-function knownOrCounted(page: Page, matching: Fragment | undefined, places: Places): string {
+function knownOrCounted(page: Page, matching: SlottedFragment | undefined, places: Places): string {
   const { known } = page;
   if (known === undefined) return counted(page, matching, places);
   const holds = places.putOwn(known.holds);
@@ -111,7 +90,7 @@ function knownOrCounted(page: Page, matching: Fragment | undefined, places: Plac
   return totalWithState(holds, places.putOwn(known.named), total);
 }
 
-function counted(page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string {
+function counted(page: Page, matching: SlottedFragment | undefined, { put, putOwn }: Places): string {
   if (page.count === 0) return '0';
   if (page.conditions.length === 0) {
     if (page.many === undefined) return putOwn(page.source.total(page.count));
@@ -127,9 +106,9 @@ function counted(page: Page, matching: Fragment | undefined, { put, putOwn }: Pl
  * Prints the documents of the page as one text, or `!` and the byte count if they exceed the limit. It measures the whole text, because
  * measuring each document would read it twice. Far longer texts fail at SQLite's limit for the length of a text.
  */
-function printedBySqlite(page: Page, matching: Fragment | undefined, places: Places): string {
+function printedBySqlite(page: Page, matching: SlottedFragment | undefined, places: Places): string {
   const again = ` order by ${orderText(page.request, 'sqlite', false)}`;
-  const maxBytes = places.putOwn(page.maxBytes);
+  const maxBytes = places.putOwn(maxBytesOf('sqlite'));
   const document = `select ${places.put(page.document)} as document`;
   // A cross join keeps the order of its left side, so only a page read backwards has to be sorted again.
   const order = page.request.cursor?.before === true ? again : '';
@@ -144,11 +123,11 @@ function printedBySqlite(page: Page, matching: Fragment | undefined, places: Pla
  * The same for Postgres. It first finds the page with the lengths of its documents. It reads the documents only if they fit, because
  * out-of-line values are costly. The lengths of reprinted rows are not known in advance, so it also measures the text.
  */
-function printedByPostgres(page: Page, matching: Fragment | undefined, places: Places): string {
+function printedByPostgres(page: Page, matching: SlottedFragment | undefined, places: Places): string {
   const again = ` order by ${orderText(page.request, 'postgres', false)}`;
   const document = `case when bytes <= most then ${places.put(page.document)} end as document`;
   // Measuring and sorting do not fetch out-of-line values.
-  const measured = `sum(${places.put(page.bytes)}) over () as bytes, ${places.putOwn(page.maxBytes)} as most`;
+  const measured = `sum(${places.put(page.bytes)}) over () as bytes, ${places.putOwn(maxBytesOf('postgres'))} as most`;
   const rows = isIndexed(page)
     ? `(select * ${found('postgres', page, matching, places)}) as page`
     : `(select seq as at ${found('postgres', page, matching, places)}) as page join ${tableOf(page)} on seq = at`;
@@ -157,7 +136,17 @@ function printedByPostgres(page: Page, matching: Fragment | undefined, places: P
   return `select case when bytes > most then '!' || bytes when octet_length(text) > most then '!' || octet_length(text) else coalesce(text, '') end from (${whole}) as whole`;
 }
 
-function found(dialect: DialectName, page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string {
+const maxBytesOf = (dialect: DialectName): SlottedFragment => ({
+  sql: dialectWords[dialect].typed('integer'),
+  values: [slots.maxBytes],
+});
+
+function found(
+  dialect: DialectName,
+  page: Page,
+  matching: SlottedFragment | undefined,
+  { put, putOwn }: Places,
+): string {
   const { request, afterCursor } = page;
   const columns = orderColumns(request.orders, dialect);
   const before = request.cursor?.before === true;
@@ -171,9 +160,6 @@ function found(dialect: DialectName, page: Page, matching: Fragment | undefined,
   const offset = request.offset === 0 ? '' : ` offset ${put({ sql: '?', values: [request.offset] })}`;
   return `from ${from}${where}${once} order by ${orderText(request, dialect, before)} limit ${request.limit}${offset}`;
 }
-
-/** Statements for pages. */
-export type PageStatements = ReturnType<typeof createPageStatements>;
 
 /** True if an index contains exactly the matching documents in the order of the list, and the page is near its start. */
 function isIndexed(page: Page): boolean {
@@ -207,26 +193,22 @@ const keyOf = (field: Field) => (field.kind === 'attribute' ? field.attribute.ke
 const tableOf = ({ collection }: Page) => documentTable(collection.number);
 
 function createPlaces() {
-  const values: Value[] = [];
-  const firsts = new Map<Fragment, number>();
-  const put = (fragment: Fragment): string => {
-    firsts.set(fragment, values.length);
+  const values: (Value | Slot)[] = [];
+  const put = (fragment: SlottedFragment): string => {
     values.push(...fragment.values);
     return fragment.sql;
   };
-  return { put, values, positionOf: (fragment: Fragment) => firsts.get(fragment) ?? -1 };
+  return { put, values };
 }
 
 /** Moves placeholders with their casts into the table of values, and replaces them with its columns. */
 function createOwnPlaces() {
-  const values: Value[] = [];
+  const values: (Value | Slot)[] = [];
   const places: string[] = [];
-  const placeholders = new Map<Fragment, string>();
-  const firsts = new Map<Fragment, number>();
-  const put = (fragment: Fragment): string => {
+  const placeholders = new Map<SlottedFragment, string>();
+  const put = (fragment: SlottedFragment): string => {
     const before = placeholders.get(fragment);
     if (before !== undefined) return before;
-    firsts.set(fragment, values.length);
     values.push(...fragment.values);
     const text = fragment.sql.replace(/cast\(\? as [a-z ]+(\[\])?\)|\?/g, (place) =>
       sharedColumn(places.push(place) - 1),
@@ -234,5 +216,5 @@ function createOwnPlaces() {
     placeholders.set(fragment, text);
     return text;
   };
-  return { put, values, places, positionOf: (fragment: Fragment) => firsts.get(fragment) ?? -1 };
+  return { put, values, places };
 }

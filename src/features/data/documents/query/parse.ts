@@ -57,14 +57,17 @@ export function isEquality(condition: Condition<Field>): condition is Extract<Co
   return condition.kind === 'compare' && condition.method === 'equal' && condition.values.length === 1;
 }
 
+/** True if a condition, or one nested in it, meets a test. */
+export function isSome(condition: Condition<Field>, test: (condition: Condition<Field>) => boolean): boolean {
+  if (condition.kind === 'all' || condition.kind === 'any')
+    return condition.conditions.some((one) => isSome(one, test));
+  return condition.kind === 'not' ? isSome(condition.condition, test) : test(condition);
+}
+
 /** Whether a condition and all nested ones compare with one value each. */
 export function isOfSingleValues(condition: Condition<Field>): boolean {
-  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.every(isOfSingleValues);
-  if (condition.kind === 'not') return isOfSingleValues(condition.condition);
-  return (
-    !['element', 'fulltext', 'related'].includes(condition.kind) &&
-    (!('values' in condition) || condition.values.length === 1)
-  );
+  const isOfSeveral = (one: Condition<Field>) => 'values' in one && one.values.length !== 1;
+  return !isSome(condition, (one) => ['element', 'fulltext', 'related'].includes(one.kind) || isOfSeveral(one));
 }
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
@@ -76,7 +79,13 @@ export function parseQueries(
   filters?: RelatedFilters,
 ): DocumentQuery {
   const related = new Set<Collection>();
-  const noted = filters && noting(filters, related);
+  const noted: RelatedFilters | undefined =
+    filters &&
+    ((relation) => {
+      const filter = filters(relation);
+      if (filter.collection !== undefined) related.add(filter.collection);
+      return filter;
+    });
   const query = parseListQuery(vocabularyOf(collection, noted), texts);
   let select: readonly string[] | null = null;
   const paths: string[] = [];
@@ -90,15 +99,6 @@ export function parseQueries(
     );
   }
   return { ...query, select, paths, related: [...related] };
-}
-
-/** The same filters, which also add their collections to a set. */
-function noting(filters: RelatedFilters, related: Set<Collection>): RelatedFilters {
-  return (relation) => {
-    const filter = filters(relation);
-    if (filter.collection !== undefined) related.add(filter.collection);
-    return filter;
-  };
 }
 
 /** A cached list. */
@@ -129,7 +129,10 @@ export function createListParser(): ParseList {
     const before = cache.get(key);
     if (before?.collection === collection) return before.query;
     const query = parseQueries(texts, collection, filters);
-    if (key.length <= maxKeyLength && !query.conditions.some(isOfRelated))
+    if (
+      key.length <= maxKeyLength &&
+      !query.conditions.some((condition) => isSome(condition, ({ kind }) => kind === 'related'))
+    )
       cache.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
     return query;
   };
@@ -141,11 +144,6 @@ export function createListParser(): ParseList {
     const query = parse(texts, collection, filters);
     return { query, cursorId: query.cursor?.id ?? null };
   };
-}
-
-function isOfRelated(condition: Condition<Field>): boolean {
-  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.some(isOfRelated);
-  return condition.kind === 'related';
 }
 
 /** The id in a query that may be a cursor, and a text for its method that is the same for all ids. */

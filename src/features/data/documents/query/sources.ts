@@ -4,9 +4,9 @@ import type { Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';
 import type { DocumentQuery } from './parse.js';
 import type { ReaderCount } from './reader-counts.js';
+import { filled, type SlottedFragment, slots, type Visibility } from './slots.js';
 
-/** Documents of a list that a caller may see: everything, or those that give read permission to one of the roles. */
-export type Visibility = 'everything' | readonly string[];
+export type { Visibility } from './slots.js';
 
 /**
  * Access path of a list. `all`: all documents are visible. `readers`: reads only the rows of readers. `among`: looks up the documents that
@@ -20,15 +20,15 @@ export const fewRoles = 16;
 /** Source of the documents of a list. */
 export interface DocumentSource {
   /** The FROM clause. */
-  readonly from: Fragment;
+  readonly from: SlottedFragment;
   /** Condition for documents that the caller may see; undefined if `from` suffices. */
-  readonly filter: Fragment | undefined;
+  readonly filter: SlottedFragment | undefined;
   /** True if a document appears once for each role that may read it. */
   readonly repeats: boolean;
   /** Counts the documents of a list without conditions, up to a limit or exactly. */
-  total(upTo: number | 'exact'): Fragment;
+  total(upTo: number | 'exact'): SlottedFragment;
   /** Condition that is true if there are that many documents. It depends on the role only, so all callers with that role share it. */
-  readonly hasMany: ((upTo: number) => Fragment) | undefined;
+  readonly hasMany: ((upTo: number) => SlottedFragment) | undefined;
 }
 
 /**
@@ -61,19 +61,22 @@ export function routeOf(
 type SourceSql = Pick<Sql, 'facts' | 'words' | 'list'>;
 
 /** Finds the source of a list. `widest` is a role that many documents name. */
-export type SourceOf = (
+export function sourceOf(
+  sql: SourceSql,
   collection: Collection,
   visibility: Visibility,
   route: Route,
   widest?: string,
-) => DocumentSource;
+): DocumentSource {
+  return visibility === 'everything' || route === 'all'
+    ? everything(collection)
+    : ofRoles(sql, collection, visibility.length <= fewRoles, route, widest);
+}
 
-/** Creates the sources of lists of collections. */
-export function createSources(sql: SourceSql): SourceOf {
-  return (collection, visibility, route, widest) =>
-    visibility === 'everything' || route === 'all'
-      ? everything(collection)
-      : ofRoles(sql, collection, visibility, route, widest);
+/** Condition for documents that the caller may see; undefined for all. */
+export function visibleFilter(sql: SourceSql, collection: Collection, visibility: Visibility): Fragment | undefined {
+  const { filter } = sourceOf(sql, collection, visibility, 'walk');
+  return filter && { sql: filter.sql, values: filled(filter.values, { visibility }, sql) };
 }
 
 /** All documents of the collection. Their count is updated with each write. */
@@ -95,16 +98,16 @@ function everything(collection: Collection): DocumentSource {
 
 /** The documents that roles may read. The role that most documents name is first, so a walk mostly looks up one role. */
 function ofRoles(
-  { facts: { hasLateralJoins, parsesListsPerRow }, words, list }: SourceSql,
+  { facts: { hasLateralJoins, parsesListsPerRow }, words }: SourceSql,
   collection: Collection,
-  roles: readonly string[],
+  areFew: boolean,
   route: Exclude<Route, 'all'>,
   widest: string | undefined,
 ): DocumentSource {
   const [table, readers] = [documentTable(collection.number), readersTable(collection.number)];
   const { isOneOf, noJoin } = words;
   const place = words.typed('text');
-  const values = [list(roles)];
+  const values = [slots.roles];
   const readable = `select distinct seq from ${readers} where role ${isOneOf}`;
   // `order by seq` makes Postgres use the index. It assumes that all roles are equally frequent and would read the whole table for a rare
   // one.
@@ -112,7 +115,7 @@ function ofRoles(
     `select ${columns} from ${readers} where role = granted.value order by seq ${rest}`;
   const byRole = (columns: string, rest = '') =>
     `${words.eachOfList('granted')} cross join lateral (${ofRole(columns, rest)}) as named`;
-  const total = (upTo: number | 'exact'): Fragment => {
+  const total = (upTo: number | 'exact'): SlottedFragment => {
     if (upTo === 'exact') return { sql: `(select count(*) from (${readable}) as readable)`, values };
     const distinct = hasLateralJoins ? `select distinct seq from ${byRole('seq', `limit ${upTo}`)}` : readable;
     return { sql: `(select count(*) from (${distinct} limit ${upTo}) as readable)`, values };
@@ -122,9 +125,9 @@ function ofRoles(
   const hasMany =
     widest === undefined
       ? undefined
-      : (upTo: number): Fragment => ({
+      : (upTo: number): SlottedFragment => ({
           sql: `(select role from ${readers} where role >= ${place} order by role, seq limit 1 offset ${upTo - 1}) = ${place}`,
-          values: [widest, widest],
+          values: [slots.widest, slots.widest],
         });
   const shared = { total, hasMany };
   if (route === 'readers' && !hasLateralJoins)
@@ -142,10 +145,10 @@ function ofRoles(
     // A join would read all readers, or count a document twice.
     const first = `exists (select 1 from ${readers} where ${readers}.role = ${place} and ${readers}.seq = ${table}.seq${noJoin})`;
     const named =
-      parsesListsPerRow && roles.length <= fewRoles
+      parsesListsPerRow && areFew
         ? `select 1 from ${words.eachOfList('granted')} cross join ${readers} on ${readers}.role = granted.value where ${readers}.seq = ${table}.seq${noJoin}`
         : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf}${noJoin}`;
-    const filter = { sql: `(${first} or exists (${named}))`, values: [roles[0] ?? '', ...values] };
+    const filter = { sql: `(${first} or exists (${named}))`, values: [slots.firstRole, ...values] };
     return { ...shared, from: { sql: table, values: [] }, filter, repeats: false };
   }
   if (!hasLateralJoins) {

@@ -13,7 +13,6 @@ import { type CollectionContext, type Collections, createCollections, type Joine
 import type { Documents } from '../access/service.js';
 import type { BulkChanges } from '../changes/bulk.js';
 import type { Changes } from '../changes/index.js';
-import { createRepeats } from '../changes/repeats.js';
 import { createDocumentWrites } from '../changes/writes.js';
 import { toDocument } from '../model/row.js';
 import { printDocument } from '../model/serializer.js';
@@ -74,7 +73,6 @@ export function createDocumentsOfUnit(
   return {
     documents: {
       ...createDocumentReads(inside, collections, unshared, (where, _collection, _request, read) => read(where)),
-      ...createRepeats(inside, collections, store),
       ...createDocumentWrites(inside, collections, { changes, bulk, store }, idempotency),
     },
     lock: (places) => tables.write(unit, places),

@@ -8,7 +8,7 @@ import { retry } from '#src/platform/runtime/retry.js';
 import { type Collection, isToOne, otherSide, type Relation } from '../../databases/index.js';
 import type { CollectionContext, Collections } from '../access/collections.js';
 import type { RelatedFilter, RelatedFilters } from '../query/parse.js';
-import { createSources, type Visibility } from '../query/sources.js';
+import { type Visibility, visibleFilter } from '../query/sources.js';
 import { visibleTo } from './plan.js';
 
 /** Error for a relationship in a query whose collection is not loaded yet. */
@@ -33,11 +33,10 @@ export type WithRelated = <T>(
  * nothing about documents that the caller may not read.
  */
 export function createRelatedFilters(sql: Sql, collections: Collections): WithRelated {
-  const sourceOf = createSources(sql);
   const withinOf =
     (relation: Relation, collection: Collection, visibility: Visibility): RelatedFilter['within'] =>
     (condition): Fragment => {
-      const { filter } = sourceOf(collection, visibility, visibility === 'everything' ? 'all' : 'walk');
+      const filter = visibleFilter(sql, collection, visibility);
       const matching = join(filter === undefined ? [condition] : [condition, filter], ' and ');
       const ids = `select id from ${documentTable(collection.number)} where ${matching.sql}`;
       const { values } = matching;

@@ -5,7 +5,7 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import { type Collection, otherSide, type Relation } from '../../databases/index.js';
 import { documentColumns } from '../model/row.js';
 import { createSerializers } from '../model/serializer.js';
-import { createSources, type Visibility } from '../query/sources.js';
+import { type Visibility, visibleFilter } from '../query/sources.js';
 
 /** SQL that reads related documents. */
 export interface LinkReads {
@@ -27,13 +27,12 @@ export interface LinkReads {
 export function createLinkReads(sql: Sql): LinkReads {
   const { isOneOf, typed } = sql.words;
   const serializerOf = createSerializers(sql.words);
-  const sourceOf = createSources(sql);
   return {
     related: (relation, collection, owners, visibility, keys, maxBytes) => {
       const table = documentTable(collection.number);
       const serializer = serializerOf(collection);
       const [data, bytes] = [serializer.data(keys), serializer.bytes(keys)];
-      const { filter } = sourceOf(collection, visibility, visibility === 'everything' ? 'all' : 'walk');
+      const filter = visibleFilter(sql, collection, visibility);
       const visible = filter === undefined ? '' : ` and ${filter.sql}`;
       const few = `select ${relation.side} as owner, seq as at, ${bytes.sql} as bytes from ${linkTable(relation.link)} join ${table} on id = ${otherSide(relation)} where ${relation.side} ${isOneOf}${visible} order by seq limit ${relationLimits.read + 1}`;
       const measured = `select owner, at, sum(bytes) over () as total, ${typed('integer')} as most from (${few}) as few`;

@@ -11,7 +11,12 @@ export function createLinkStore(sql: Sql) {
   const text = typed('text');
   const serializerOf = createSerializers(sql.words);
   return {
-    ...createLinkLists(sql, isOneOf),
+    /** Finds the links of documents: `owner` and the related `id`. */
+    linksOf: (relation: Relation, ids: readonly string[]): Query =>
+      sql.text(
+        `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
+        [sql.list(ids)],
+      ),
     /** Finds the documents related to one, as `id`. */
     relatedTo: (relation: Relation, id: string, limit: number): Query =>
       sql.text(
@@ -56,24 +61,6 @@ export function createLinkStore(sql: Sql) {
         [value, serializer.schemaHash, ...printed.values, sql.list(ids), collection.number, collection.version],
       );
     },
-  };
-}
-
-/** Creates the SQL that lists the links of many documents. */
-function createLinkLists(sql: Sql, isOneOf: string) {
-  return {
-    /** Finds the documents related to any of these, as `id`. */
-    relatedToAny: (relation: Relation, ids: readonly string[], limit: number): Query =>
-      sql.text(
-        `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
-        [sql.list(ids)],
-      ),
-    /** Finds the links of documents: `owner` and the related `id`. */
-    linksOf: (relation: Relation, ids: readonly string[]): Query =>
-      sql.text(
-        `select ${relation.side} as owner, ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf}`,
-        [sql.list(ids)],
-      ),
   };
 }
 

@@ -1,14 +1,15 @@
-import { allows, type PermissionAction, rolesOf } from '#src/contract/permissions.js';
+import type { PermissionAction } from '#src/contract/permissions.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Collection, Databases, Relation } from '../../databases/index.js';
-import { collectionGrants } from '../access/access.js';
+import { rowGrants } from '../access/access.js';
 import type { CollectionContext } from '../access/collections.js';
 import { SchemaChanged } from '../store/errors.js';
 import type { DocumentStore } from '../store/store.js';
 
 /** The other collection of a relationship, as the caller sees it. */
 export interface Related {
+  readonly relation: Relation;
   readonly collection: Collection;
   readonly where: CollectionContext;
   /** True if it exists for the caller: disabled collections are visible to server keys only. */
@@ -20,8 +21,9 @@ export async function readRelated(
   databases: Databases,
   reader: Reader,
   where: CollectionContext,
-  { related: { id, number } }: Relation,
+  relation: Relation,
 ): Promise<Related> {
+  const { id, number } = relation.related;
   const found = await databases.findCollection(reader, {
     projectId: where.project.id,
     databaseId: where.databaseId,
@@ -30,6 +32,7 @@ export async function readRelated(
   if (found?.collection.number !== number) throw new SchemaChanged();
   const { collection } = found;
   return {
+    relation,
     collection,
     where: { ...where, collectionId: id },
     isOpen: collection.enabled || where.actor.kind === 'key',
@@ -46,10 +49,7 @@ export async function grantedOf(
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0 || !isOpen) return new Set();
   const rows = await reader.all(store.permissionsOf(collection, ids));
-  const isGranted = (permissions: unknown) =>
-    collectionGrants(where, collection, action) ||
-    (collection.documentSecurity && allows(JSON.parse(String(permissions)), action, rolesOf(where.actor)));
-  return new Set(rows.filter((row) => isGranted(row.permissions)).map((row) => String(row.id)));
+  return new Set(rows.filter((row) => rowGrants(where, collection, row, action)).map((row) => String(row.id)));
 }
 
 /** Reads a column `id`. */

@@ -1,36 +1,26 @@
 import { Failure } from '#src/contract/errors.js';
-import { bulkLimits, relationLimits } from '#src/contract/limits.js';
+import { relationLimits } from '#src/contract/limits.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { type Collection, decides, isFromOne, isToOne, type Relation } from '../../databases/index.js';
-import type { CollectionContext } from '../access/collections.js';
+import type { Target } from '../access/access.js';
 import { absent, SchemaChanged } from '../store/errors.js';
-import { grantedOf, type Related, readIds, readRelated } from './related.js';
+import { grantedOf, readIds, readRelated } from './related.js';
 import { isOther, type RelationDeps } from './writes.js';
-
-/** A document to delete. */
-interface Doomed extends Pick<Related, 'collection' | 'where'> {
-  readonly id: string;
-}
 
 /**
  * Applies relationships before a document is deleted: refuses the deletion, unlinks documents, and returns those to delete with it. The
  * caller needs permission to delete each. Throws Failure `document_delete_restricted`.
  */
-export type Release = (
-  unit: Unit,
-  where: CollectionContext,
-  collection: Collection,
-  id: string,
-) => Promise<readonly Doomed[]>;
+export type Release = (unit: Unit, target: Target) => Promise<readonly Target[]>;
 
 /** Creates the function that applies relationships to a deletion. */
 export function createRelease(deps: RelationDeps): Release {
   return release.bind(undefined, deps);
 }
 
-async function release(deps: RelationDeps, unit: Unit, where: CollectionContext, collection: Collection, id: string) {
+async function release(deps: RelationDeps, unit: Unit, target: Target) {
   const { store } = deps;
-  const doomed = new Map([[keyOf(collection, id), { collection, where, id } as Doomed]]);
+  const doomed = new Map([[keyOf(target.collection, target.id), target]]);
   // The loop also visits entries that are added to the map.
   for (const one of doomed.values()) {
     // A locked document gets no new links.
@@ -52,7 +42,7 @@ function keyOf({ number }: Pick<Collection, 'number'>, id: string): string {
 }
 
 /** Adds the documents that a relationship deletes with one. */
-async function addLinked(deps: RelationDeps, unit: Unit, one: Doomed, relation: Relation, doomed: Map<string, Doomed>) {
+async function addLinked(deps: RelationDeps, unit: Unit, one: Target, relation: Relation, doomed: Map<string, Target>) {
   const { databases, store, links } = deps;
   const most = relationLimits.deleted + 1;
   const binding = () => readIds(unit, links.binding(relation, one.id, most));
@@ -76,16 +66,16 @@ async function addLinked(deps: RelationDeps, unit: Unit, one: Doomed, relation: 
     doomed.set(keyOf(related.collection, id), { collection: related.collection, where: related.where, id });
 }
 
-type AllDoomed = ReadonlyMap<string, Doomed>;
+type AllDoomed = ReadonlyMap<string, Target>;
 
 /** Throws if a link restricts the deletion. Only links of callers who could change the document do; others are removed. */
-async function requireNone({ links }: RelationDeps, unit: Unit, one: Doomed, relation: Relation, doomed: AllDoomed) {
+async function requireNone({ links }: RelationDeps, unit: Unit, one: Target, relation: Relation, doomed: AllDoomed) {
   const ids = await readIds(unit, links.binding(relation, one.id, doomed.size + 1));
   if (ids.some((id) => !doomed.has(keyOf(relation.related, id)))) throw new Failure('document_delete_restricted');
 }
 
 /** Clears the relationship in documents that show this one. */
-async function unlink(deps: RelationDeps, unit: Unit, one: Doomed, relation: Relation, doomed: AllDoomed) {
+async function unlink(deps: RelationDeps, unit: Unit, one: Target, relation: Relation, doomed: AllDoomed) {
   const { databases, links } = deps;
   if (!isFromOne(relation)) return;
   const related = await readRelated(databases, unit, one.where, relation);
@@ -104,17 +94,4 @@ function tooMany(what: string, most: number): Failure {
     message: ({ documents }) =>
       `The deletion would ${what} more than ${most} related ${documents}. Delete or change some of them first.`,
   });
-}
-
-/** Creates a counter of the bytes of documents that are deleted together. It throws Failure if there are too many. */
-export function createByteCount(): (text: string) => void {
-  let bytes = 0;
-  return (text) => {
-    bytes += Buffer.byteLength(text);
-    if (bytes > bulkLimits.bytes)
-      throw new Failure('general_bad_request', {
-        message: ({ documents }) =>
-          `The deleted ${documents} would have more than ${bulkLimits.bytes} bytes together. Delete some of them first.`,
-      });
-  };
 }

@@ -3,10 +3,8 @@ import { bulkLimits, relationLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { type Collection, type Databases, decides, isFromOne, isToOne, type Relation } from '../../databases/index.js';
-import { collectionGrants } from '../access/access.js';
-import type { CollectionContext } from '../access/collections.js';
-import type { Nesting } from '../access/nesting.js';
-import type { DocumentInput } from '../access/service.js';
+import { collectionGrants, type Target } from '../access/access.js';
+import type { DocumentInput, Nesting } from '../access/service.js';
 import type { StoredDocument } from '../model/document.js';
 import { absent, SchemaChanged, wireNow } from '../store/errors.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
@@ -17,7 +15,6 @@ import { invalidRelation, type RelationTarget, type RelationValue } from './valu
 
 /** Relationships to write with a document. */
 interface RelatedInput {
-  readonly where: CollectionContext;
   readonly relations: readonly RelationValue[];
   readonly nesting: Nesting | undefined;
   /** Permissions that the document gets; undefined if it keeps its own. */
@@ -26,15 +23,9 @@ interface RelatedInput {
 
 /** Writes documents, including nested ones. */
 interface DocumentChanges {
-  prepare(where: CollectionContext, collection: Collection, id: string, input: DocumentInput): NewDocument;
+  prepare(target: Target, input: DocumentInput): NewDocument;
   insert(unit: Unit, collection: Collection, document: NewDocument): Promise<StoredDocument>;
-  update(
-    unit: Unit,
-    where: CollectionContext,
-    collection: Collection,
-    id: string,
-    input: DocumentInput,
-  ): Promise<StoredDocument>;
+  update(unit: Unit, target: Target, input: DocumentInput): Promise<StoredDocument>;
 }
 
 /** Parts of the documents feature that relationships use. */
@@ -51,8 +42,7 @@ export interface RelationDeps {
 export type Relate = (
   unit: Unit,
   changes: DocumentChanges,
-  collection: Collection,
-  id: string,
+  target: Target,
   input: RelatedInput,
   mayRead: boolean,
 ) => Promise<number[]>;
@@ -66,9 +56,8 @@ async function relate(
   deps: RelationDeps,
   unit: Unit,
   changes: DocumentChanges,
-  collection: Collection,
-  id: string,
-  { where, relations, nesting, permissions }: RelatedInput,
+  { where, collection, id }: Target,
+  { relations, nesting, permissions }: RelatedInput,
   mayRead: boolean,
 ): Promise<number[]> {
   const { databases, store } = deps;
@@ -86,7 +75,7 @@ async function relate(
         await write(store, unit, changes, related, target, below).catch((error: unknown) =>
           refuse(error, value.relation),
         );
-    if (await set(deps, unit, value, related, id, mayRead)) changed.push(value.relation.number);
+    if (await set(deps, unit, related, value.targets, id, mayRead)) changed.push(value.relation.number);
   }
   return changed;
 }
@@ -97,7 +86,7 @@ async function write(
   unit: Unit,
   changes: DocumentChanges,
   { collection, where, isOpen }: Related,
-  target: RelationTarget,
+  { id, isNamed, input: given }: RelationTarget,
   nesting: Nesting,
 ): Promise<void> {
   nesting.left.documents -= 1;
@@ -108,15 +97,16 @@ async function write(
       ({ documents }) => `a request can write ${relationLimits.nested} ${documents} below its own.`,
     );
   if (!isOpen) throw new Failure('user_unauthorized');
-  const input: DocumentInput = { ...target.input, nesting };
+  const target: Target = { where, collection, id };
+  const input: DocumentInput = { ...given, nesting };
   const create = () => {
     const sent = input.data ?? {};
     const moment = { now: wireNow(unit), room: nesting.left.bytes };
-    const data = target.isNamed ? operatedNew(collection, sent, moment) : sent;
-    return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
+    const data = isNamed ? operatedNew(collection, sent, moment) : sent;
+    return changes.insert(unit, collection, changes.prepare(target, { ...input, data }));
   };
-  const isThere = async () => (await unit.one(store.permissions(collection, target.id))) !== undefined;
-  const update = () => changes.update(unit, where, collection, target.id, input);
+  const isThere = async () => (await unit.one(store.permissions(collection, id))) !== undefined;
+  const update = () => changes.update(unit, target, input);
   const written = (await isThere())
     ? await update()
     : await create().catch(async (error: unknown) => {
@@ -136,12 +126,13 @@ async function write(
 async function set(
   deps: RelationDeps,
   unit: Unit,
-  { relation, targets }: RelationValue,
   related: Related,
+  targets: readonly RelationTarget[],
   id: string,
   mayRead: boolean,
 ): Promise<boolean> {
   const { store, links } = deps;
+  const { relation } = related;
   const linked = await readIds(unit, links.relatedTo(relation, id, relationLimits.unlinked + 1));
   if (linked.length > relationLimits.unlinked)
     throw invalidRelation(
@@ -154,13 +145,8 @@ async function set(
   // A relationship to many keeps documents that the caller cannot see: it cannot have omitted them on purpose.
   const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
   const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));
-  const readable = await grantedOf(
-    unit,
-    store,
-    related,
-    looked.map((one) => one.id),
-    'read',
-  );
+  const lookedIds = looked.map((one) => one.id);
+  const readable = await grantedOf(unit, store, related, lookedIds, 'read');
   const missing = looked.find((one) => !readable.has(one.id));
   if (missing !== undefined)
     throw invalidRelation(
@@ -168,25 +154,20 @@ async function set(
     );
   if (removed.length > 0) await unit.run(links.remove(relation, id, removed));
   if (added.length > 0) {
-    if (isFromOne(relation)) await takeOver(deps, unit, relation, related, id, added);
-    await link(deps, unit, relation, related, id, added);
+    if (isFromOne(relation)) await takeOver(deps, unit, related, id, added);
+    await link(deps, unit, related, id, added);
   }
   if (isFromOne(relation)) {
-    await show(links, unit, relation, related, removed, null);
-    await show(links, unit, relation, related, added, id);
+    await show(links, unit, related, removed, null);
+    await show(links, unit, related, added, id);
   }
   return added.length + removed.length > 0;
 }
 
 /** Unlinks related documents, which can have one link only, from their previous document. */
-async function takeOver(
-  { store, links }: RelationDeps,
-  unit: Unit,
-  relation: Relation,
-  related: Related,
-  id: string,
-  added: readonly string[],
-): Promise<void> {
+async function takeOver(deps: RelationDeps, unit: Unit, related: Related, id: string, added: readonly string[]) {
+  const { store, links } = deps;
+  const { relation } = related;
   const taken = await readIds(unit, links.takenFrom(relation, id, added));
   if (taken.length === 0) return;
   if (isToOne(relation)) throw alreadyRelated();
@@ -200,14 +181,9 @@ async function takeOver(
 }
 
 /** Links a document to others. The link restricts a document only if the caller may update that document. */
-async function link(
-  { store, links }: RelationDeps,
-  unit: Unit,
-  relation: Relation,
-  related: Related,
-  id: string,
-  added: readonly string[],
-): Promise<void> {
+async function link(deps: RelationDeps, unit: Unit, related: Related, id: string, added: readonly string[]) {
+  const { store, links } = deps;
+  const { relation } = related;
   // With `cascade`, both sides of a one-to-one relationship decide, so that the right on the other document counts from either side.
   const isMutual = isToOne(relation) && isFromOne(relation) && relation.onDelete === 'cascade';
   const isOwn = !isMutual && decides({ ...relation, onDelete: 'restrict' });
@@ -223,8 +199,7 @@ async function link(
 async function show(
   links: LinkStore,
   unit: Unit,
-  relation: Relation,
-  { collection }: Related,
+  { relation, collection }: Related,
   ids: readonly string[],
   id: string | null,
 ): Promise<void> {

@@ -28,6 +28,11 @@ export function isCurrent({ where, orders }: Shape, collection: Collection): boo
   return fields.every((field) => typeof field === 'string' || numbers.has(field));
 }
 
+/** Returns what a list lacks in the current schema; undefined if it names removed attributes, or if an index serves it. */
+export function currentAdvice(shape: Shape, collection: Collection): Advice | undefined {
+  return isCurrent(shape, collection) ? adviceOf(shape, collection) : undefined;
+}
+
 /**
  * Returns what a list lacks; undefined if an index serves it. An index serves a list if it starts with the attributes compared for
  * equality, in any order, and continues with the orders or, without orders, with an attribute compared with a range. Orders by times and by

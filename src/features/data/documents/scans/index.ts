@@ -2,7 +2,7 @@ import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import { collections, type Databases } from '../../databases/index.js';
-import { adviceOf, type IndexColumn, isCurrent } from './advice.js';
+import { currentAdvice, type IndexColumn } from './advice.js';
 import { ScanCounts } from './counts.js';
 import { createScanJobs } from './jobs.js';
 import { adviceText } from './log.js';
@@ -59,8 +59,7 @@ export function createScans(
         const { shape: text, lists, totalMs, longestMs, lastAt } = listScans.decode(row, 'scan');
         const collection = collections.decode(row, 'schema');
         const shape: Shape = JSON.parse(text);
-        // Skips lists over removed attributes, and lists that an index serves now.
-        const advice = isCurrent(shape, collection) ? adviceOf(shape, collection) : undefined;
+        const advice = currentAdvice(shape, collection);
         if (advice === undefined) return [];
         const { projectId, databaseId, id: collectionId } = collection;
         return [

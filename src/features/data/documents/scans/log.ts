@@ -1,5 +1,4 @@
 import { scanLimits } from '#src/contract/limits.js';
-import { Lru } from '#src/platform/cache/lru.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
 import type { Advice } from './advice.js';
@@ -15,25 +14,20 @@ export interface Scan {
 }
 
 const logMs = scanLimits.logSeconds * 1000;
-const bounds = { bytes: 1_048_576, entries: scanLimits.logLines, largest: 16_384 } as const;
 
-/** Creates the log of slow lists. It logs each shape at most once an hour and limits the total lines, because callers choose the shapes. */
+/** Creates the log of slow lists. It logs each shape once an hour and limits the total lines, because callers choose the shapes. */
 export function createScanLog({ log, clock }: Pick<Runtime, 'log' | 'clock'>) {
-  const logged = new Lru<number>(bounds);
-  let lines = 0;
+  const logged = new Set<string>();
   let since = Number.NEGATIVE_INFINITY;
   return (collection: Collection, { shape, text, advice }: Scan, ms: number): void => {
     const now = clock.monotonic();
-    const key = `${collection.number} ${text}`;
-    const last = logged.get(key);
-    if (last !== undefined && now - last < logMs) return;
     if (now - since >= logMs) {
       since = now;
-      lines = 0;
+      logged.clear();
     }
-    if (lines >= scanLimits.logLines) return;
-    lines += 1;
-    logged.set(key, now, 8);
+    const key = `${collection.number} ${text}`;
+    if (logged.has(key) || logged.size >= scanLimits.logLines) return;
+    logged.add(key);
     log.warn('list.scanned', {
       project: collection.projectId,
       database: collection.databaseId,

@@ -5,13 +5,13 @@ import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Collection } from '../../databases/index.js';
 import type { CollectionContext } from '../access/collections.js';
 import type { DocumentQuery } from '../query/parse.js';
-import { type Advice, adviceOf, isCurrent } from './advice.js';
+import { type Advice, currentAdvice } from './advice.js';
 import type { ScanCounts } from './counts.js';
-import { createScanLog, type Scan } from './log.js';
+import { createScanLog } from './log.js';
 import { createScanMetrics } from './metrics.js';
 import { shapeOf } from './shape.js';
 
-/** Reads a list. Records its shape if it was slow and no index serves it. The error of a timeout names the missing index. */
+/** Reads a list and measures it. Records its shape if it was slow and no index serves it. The error of a timeout names the missing index. */
 export type WatchList = <T>(
   where: CollectionContext,
   collection: Collection,
@@ -28,59 +28,45 @@ export function createWatch(
   const { clock } = runtime;
   const logScan = createScanLog(runtime);
   const measure = createScanMetrics(runtime);
-  // A parsed query is cached with its collection until the schema changes.
-  const scans = new WeakMap<DocumentQuery, Scan | 'served'>();
-
-  const scanOf = (request: DocumentQuery, collection: Collection): Scan | 'served' => {
-    const before = scans.get(request);
-    if (before !== undefined) return before;
+  /** Records a slow list, and returns its advice. An index may serve it: then it is slow for another reason. */
+  const record = (collection: Collection, request: DocumentQuery, ms: number): Advice | undefined => {
     const shape = shapeOf(request);
-    const advice = adviceOf(shape, collection);
-    const scan = advice === undefined ? 'served' : { shape, text: JSON.stringify(shape), advice };
-    scans.set(request, scan);
-    return scan;
-  };
-  const keep = (collection: Collection, scan: Scan, ms: number): void => {
-    if (ms < scanLimits.slowMs) return;
-    counts.add(collection.number, scan.text, ms, instantOf(clock.now()));
+    const advice = currentAdvice(shape, collection);
+    if (advice === undefined || ms < scanLimits.slowMs) return advice;
+    const text = JSON.stringify(shape);
+    counts.add(collection.number, text, ms, instantOf(clock.now()));
     measure(ms / 1000);
-    logScan(collection, scan, ms);
-  };
-  /** Completes the error of a timeout. The statement did not report the version of the schema, so the collection is read again. */
-  const ended = async (error: DatabaseError, { shape, text }: Scan, collection: Collection, ms: number) => {
-    const current = await findCurrent(collection).catch(() => undefined);
-    if (current?.number !== collection.number || !isCurrent(shape, current)) return error;
-    const advice = adviceOf(shape, current);
-    if (advice === undefined) return error;
-    keep(current, { shape, text, advice }, ms);
-    return advised(error, advice);
+    logScan(collection, { shape, text, advice }, ms);
+    return advice;
   };
   return async (where, collection, request, read) => {
-    const scan = scanOf(request, collection);
-    if (scan === 'served') return read(where);
     const { account, waiter, maxMs } = where.reading;
     // The time that a read waits in the queue is not counted.
     let started: number | undefined;
     const onStarted = () => {
       started = clock.monotonic();
     };
-    const elapsed = () => (started === undefined ? 0 : clock.monotonic() - started);
     const reading = { account, waiter, onStarted, ...(maxMs === undefined ? {} : { maxMs }) };
+    const elapsed = () => (started === undefined ? 0 : clock.monotonic() - started);
     try {
       const result = await read({ ...where, reading });
-      keep(collection, scan, elapsed());
+      const ms = elapsed();
+      if (ms >= scanLimits.slowMs) record(collection, request, ms);
       return result;
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== 'timeout') throw error;
-      throw await ended(error, scan, collection, elapsed());
+      const ms = elapsed();
+      // The statement did not report the version of the schema, so the collection is read again.
+      const current = await findCurrent(collection).catch(() => undefined);
+      throw current?.number === collection.number ? advised(error, record(current, request, ms)) : error;
     }
   };
 }
 
 /** Adds the attributes of the missing index to the error. The query names all of them. */
-function advised(error: DatabaseError, { index }: Advice): DatabaseError {
-  if (index === null) return error;
-  const keys = index.map(({ key }) => key).join(', ');
+function advised(error: DatabaseError, advice: Advice | undefined): DatabaseError {
+  if (!advice?.index) return error;
+  const keys = advice.index.map(({ key }) => key).join(', ');
   return new DatabaseError(error.kind, error.code, {
     advice: `No index serves the list; an index over ${keys} would.`,
   });

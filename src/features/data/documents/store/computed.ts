@@ -2,7 +2,7 @@ import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import { type DialectName, dialectWords } from '#src/platform/db/dialect-words.js';
 import type { Fragment } from '#src/platform/list-query/index.js';
 import type { WholeNumber } from '#src/platform/text/json.js';
-import { type Attribute, columnKind } from '../../databases/index.js';
+import { type Attribute, columnKind, int64 } from '../../databases/index.js';
 
 /** A value that the database computes from the stored one, so that concurrent changes are not lost. */
 export interface Computed {
@@ -15,7 +15,6 @@ export interface Computed {
 /** Makes the SQL of an attribute's new value for one database. */
 export type Compute = (dialect: DialectName) => Computed;
 
-const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
 const never: Fragment = { sql: '1 = 0', values: [] };
 
 /**

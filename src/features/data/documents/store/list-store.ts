@@ -1,5 +1,4 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
-import type { DialectName } from '#src/platform/db/dialect-words.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
 import { afterCursor, type Fragment, join, type Order } from '#src/platform/list-query/index.js';
@@ -7,29 +6,23 @@ import type { Collection } from '../../databases/index.js';
 import { columnArrayOf, listedIds } from '../model/row.js';
 import type { Serializers } from '../model/serializer.js';
 import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
-import { holdsValues, type KnownTotal, totalFragment } from '../query/known-totals.js';
-import { type CountUpTo, createPageStatements, type PageStatements, type SharedPage } from '../query/page.js';
-import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from '../query/parse.js';
-import { createSources, fewRoles, type Route, type SourceOf, type Visibility } from '../query/sources.js';
+import { type KnownTotal, totalFragment } from '../query/known-totals.js';
+import { type CountUpTo, pageStatement, type SharedPage, sharedPage } from '../query/page.js';
+import { type DocumentQuery, type Field, isEquality, isOfSingleValues, isSome, typeOf } from '../query/parse.js';
+import { type CallParameters, slots } from '../query/slots.js';
+import { fewRoles, type Route, sourceOf } from '../query/sources.js';
 
 /** Form of a page: one text, or values. */
 export type PageForm = 'printed' | 'values';
 
 /** Parameters of a page of a list, besides the query. */
-export interface ListPage {
-  readonly visibility: Visibility;
+export interface ListPage extends CallParameters {
   readonly route: Route;
-  /** A role of the caller. By the last count, at least as many documents name it as the list counts. */
-  readonly widest: string | undefined;
-  /** Values of the cursor's document in the columns of the order. */
   readonly cursor: readonly Value[] | null;
   readonly count: CountUpTo;
-  /** Maximum total bytes of the documents. */
-  readonly maxBytes: number;
   readonly form: PageForm;
-  /** A total that may still hold; undefined if there is no key for it. */
+  /** Undefined if there is no key for the total. */
   readonly known?: KnownTotal | undefined;
-  /** Roles of the caller that no document named when they were counted; the known total leaves them out. */
   readonly absent: readonly string[];
 }
 
@@ -67,11 +60,9 @@ interface Deps {
   readonly sql: Sql;
   readonly serializerOf: Serializers;
   readonly condition: (condition: DocumentQuery['conditions'][number]) => Fragment;
-  readonly pages: PageStatements;
-  readonly sourceOf: SourceOf;
   /** The columns that every document has, as a JSON array. */
   readonly columnArray: string;
-  readonly cache: WeakMap<DocumentQuery, Map<string, SharedList>>;
+  readonly cache: WeakMap<DocumentQuery, Map<string, SharedPage>>;
   /** The filters of queries as texts. */
   readonly filters: WeakMap<DocumentQuery, string>;
 }
@@ -80,13 +71,10 @@ interface Deps {
 export function createListStore(sql: Sql, serializerOf: Serializers): ListStore {
   const { dialect } = sql;
   const condition = createDocumentCompiler(sql);
-  const pages = createPageStatements(sql);
   const deps: Deps = {
     sql,
     serializerOf,
     condition,
-    pages,
-    sourceOf: createSources(sql),
     columnArray: columnArrayOf(sql),
     cache: new WeakMap(),
     filters: new WeakMap(),
@@ -132,7 +120,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       );
     },
     totalKey: (collection, request, page) => totalKey(deps, collection, request, page),
-    list: (collection, request, page) => pages.alone(pageOf(deps, collection, request, page)),
+    list: (collection, request, page) => pageStatement(sql, pageOf(deps, collection, request, page), page),
     sharedList: (collection, request, page) => sharedList(deps, collection, request, page),
   };
 }
@@ -147,7 +135,7 @@ function totalKey(
   if (!facts.recordsChanges || !tracked || count === 0 || request.related.length > 0) return undefined;
   // The total is the same for all callers then, and costs no more than to see if a known one holds.
   if (request.conditions.length === 0 && (visibility === 'everything' || widest !== undefined)) return undefined;
-  if (request.conditions.some(readsWords)) return undefined;
+  if (request.conditions.some((condition) => isSome(condition, ({ kind }) => kind === 'fulltext'))) return undefined;
   const filter = filters.get(request) ?? JSON.stringify(request.conditions.map(condition));
   filters.set(request, filter);
   const roles =
@@ -160,71 +148,53 @@ function totalKey(
   return `${number} ${version} ${count} ${roles} ${filter}`;
 }
 
-function readsWords(condition: DocumentQuery['conditions'][number]): boolean {
-  if (condition.kind === 'not') return readsWords(condition.condition);
-  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.some(readsWords);
-  return condition.kind === 'fulltext';
-}
-
 function pageOf(
-  { sql, serializerOf, condition, sourceOf, columnArray }: Deps,
+  { sql, serializerOf, condition, columnArray }: Deps,
   collection: Collection,
   request: DocumentQuery,
   page: ListPage,
 ) {
-  const { dialect } = sql;
-  const { visibility, route, widest, cursor, count, maxBytes, form, known, absent } = page;
+  const { visibility, route, widest, cursor, count, form, known } = page;
   const serializer = serializerOf(collection);
   const line = sql.words.lineFeed;
   const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
     sql: `${columnArray} || ${line} || (${data})`,
     values,
   });
-  const source = sourceOf(collection, visibility, route, widest);
+  const source = sourceOf(sql, collection, visibility, route, widest);
   return {
     collection,
     request,
-    afterCursor: cursor === null ? null : beyond(dialect, request, cursor),
+    afterCursor:
+      cursor &&
+      afterCursor(orderColumns(request.orders, sql.dialect), slots.cursor(cursor), request.cursor?.before === true),
     count,
     many: typeof count === 'number' && count > 0 ? source.hasMany?.(count) : undefined,
-    known: known && totalFragment(collection.number, known, sql.list(absent)),
+    known: known && totalFragment(collection.number),
     source,
     conditions: request.conditions.map(condition),
     document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
     separator: form === 'printed' ? "','" : line,
     bytes: serializer.bytes(request.select),
-    maxBytes: { sql: sql.words.typed('integer'), values: [maxBytes] },
     version: versionOf(collection, request),
   };
 }
 
-function beyond(dialect: DialectName, { orders, cursor }: DocumentQuery, place: readonly Value[]): Fragment {
-  return afterCursor(orderColumns(orders, dialect), place, cursor?.before === true);
-}
-
 function sharedList(deps: Deps, collection: Collection, request: DocumentQuery, page: ListPage) {
-  const { sql, pages, cache } = deps;
-  const { dialect, facts } = sql;
+  const { dialect, facts } = deps.sql;
   if (request.isRandom || !request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues))
     return undefined;
   const { visibility, route, widest, cursor, count, form, known } = page;
   if (cursor !== null && !isShortOrder(request.orders)) return undefined;
   if (facts.parsesListsPerRow && route === 'walk' && visibility.length > fewRoles) return undefined;
-  const shared = cache.get(request) ?? new Map<string, SharedList>();
-  cache.set(request, shared);
+  const shared = deps.cache.get(request) ?? new Map<string, SharedPage>();
+  deps.cache.set(request, shared);
   // The condition after a null is different.
   const nulls = cursor?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
   const key = `${route} ${widest === undefined} ${count} ${form} ${known === undefined} ${nulls}`;
-  let list = shared.get(key);
-  if (list === undefined) {
-    list = sharedBy(sql, (roles) => {
-      const ofRoles = visibility === 'everything' ? visibility : roles;
-      return pages.shared(pageOf(deps, collection, request, { ...page, visibility: ofRoles }));
-    });
-    shared.set(key, list);
-  }
-  const place = cursor === null ? [] : beyond(dialect, request, cursor).values;
-  return withOwn(list, sql, page, visibility === 'everything' ? [] : visibility, place);
+  const queryOf = shared.get(key) ?? sharedPage(deps.sql, pageOf(deps, collection, request, page));
+  shared.set(key, queryOf);
+  return queryOf(page);
 }
 
 /** Version of the collection's schema, followed by those of the related collections that conditions name, separated by commas. */
@@ -233,40 +203,4 @@ function versionOf(collection: Collection, { related }: DocumentQuery): Fragment
   if (related.length === 0) return { sql: version, values: [collection.number] };
   const numbers = [collection, ...related].map(({ number }) => number);
   return { sql: numbers.map(() => `coalesce(cast(${version} as text), '')`).join(" || ',' || "), values: numbers };
-}
-
-/** A statement shared with lists of other callers, and the positions of the values of one caller. */
-interface SharedList {
-  readonly page: SharedPage;
-  readonly rolesAt: readonly number[];
-  readonly firstRoleAt: readonly number[];
-}
-
-/** Finds the positions of the roles by comparing two statements with different roles. */
-function sharedBy(sql: Pick<Sql, 'list'>, make: (roles: readonly string[]) => SharedPage): SharedList {
-  const [page, other] = [make(['one']), make(['other'])];
-  const at = (text: string) => page.own.flatMap((value, at) => (value === text && value !== other.own[at] ? [at] : []));
-  return { page, rolesAt: at(sql.list(['one'])), firstRoleAt: at('one') };
-}
-
-function withOwn(
-  { page, rolesAt, firstRoleAt }: SharedList,
-  sql: Pick<Sql, 'list'>,
-  { maxBytes, widest, known, absent }: ListPage,
-  roles: readonly string[],
-  place: readonly Value[],
-): SharedQuery {
-  const own = [...page.own];
-  own[page.maxBytesAt] = maxBytes;
-  const list = rolesAt.length === 0 ? '' : sql.list(roles);
-  for (const at of rolesAt) own[at] = list;
-  for (const at of firstRoleAt) own[at] = roles[0] ?? '';
-  for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
-  if (known !== undefined && page.knownAt !== undefined) {
-    const left = sql.list(absent);
-    own[page.knownAt.named] = left;
-    for (const [at, value] of holdsValues(known, left).entries()) own[page.knownAt.holds + at] = value;
-  }
-  if (widest === undefined || page.manyAt < 0) return { ...page, own };
-  return { ...page, own, values: page.values.toSpliced(page.manyAt, 2, widest, widest), key: `${page.key} ${widest}` };
 }

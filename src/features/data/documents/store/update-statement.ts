@@ -97,20 +97,20 @@ export function createUpdateStatement({ dialect, placeholder, isCurrent, seriali
   };
 }
 
-function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
-  const changed = attributes.filter(({ number }) => values.has(number));
-  return new Map(changed.map((attribute) => [attribute.number, printValue(attribute, values.get(attribute.number))]));
-}
-
 /** Values of a change that the database computes, by attribute number. */
 function computedValues(change: DocumentChange, dialect: DialectName) {
   return [...change.computed].map(([number, compute]) => ({ number, ...compute(dialect) }));
 }
 
 /** Returns the printed form of changed attributes. */
-function printedChange(collection: Collection, change: DocumentChange, computed: ReturnType<typeof computedValues>) {
+function printedChange(
+  { attributes }: Collection,
+  { values }: DocumentChange,
+  computed: ReturnType<typeof computedValues>,
+) {
+  const changed = attributes.filter(({ number }) => values.has(number));
   return new Map<number, string | Fragment>([
-    ...printedValues(collection, change.values),
+    ...changed.map((one) => [one.number, printValue(one, values.get(one.number))] as const),
     ...computed.map(({ number, value }) => [number, value] as const),
   ]);
 }

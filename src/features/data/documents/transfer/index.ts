@@ -22,10 +22,16 @@ import { toDocument } from '../model/row.js';
 import type { LinkStore } from '../relations/link-store.js';
 import { conflict, wireNow } from '../store/errors.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
-import type { ImportedDocument } from './imported.js';
-import { differentRelations, isSame, presentDocuments, statedRelationsOf, withoutRelations } from './match.js';
+import {
+  differentRelations,
+  type ImportedDocument,
+  isSame,
+  presentDocuments,
+  statedRelationsOf,
+  withoutRelations,
+} from './match.js';
 
-export type { ImportedDocument } from './imported.js';
+export type { ImportedDocument } from './match.js';
 
 /** Outcome of the import of a document. */
 type Imported = 'created' | 'updated' | 'unchanged' | Failure;
@@ -141,7 +147,7 @@ async function importSome(
   return collections.use(where, async (collection) => {
     const prepared = given.map((one) => prepare(changes, where, collection, one));
     const sound = prepared.flatMap((one) => (one instanceof Failure ? [] : [one]));
-    const outcomes = sound.length === 0 ? [] : await write(deps, where, by, collection, sound, upsert);
+    const outcomes = await write(deps, where, by, collection, sound, upsert);
     let next = 0;
     return prepared.map((one) => (one instanceof Failure ? one : (outcomes[next++] ?? new Failure('general_unknown'))));
   });
@@ -190,7 +196,7 @@ async function matchSome(
       [changed, 'changed', true],
     ] as const) {
       const all = pending.map(({ prepared }) => prepared);
-      const results = dryRun || all.length === 0 ? [] : await write(deps, where, by, collection, all, upsert);
+      const results = dryRun ? [] : await write(deps, where, by, collection, all, upsert);
       for (const [index, { at }] of pending.entries()) {
         const result = results[index];
         outcomes[at] = result instanceof Failure ? result : outcome;
@@ -244,29 +250,39 @@ interface Relating {
   readonly outcome: 'created' | 'changed';
 }
 
-/** Writes all relationships in one unit. If some cannot be written, the unit fails, and each document gets its own unit. */
-async function relate(
+/** Writes all in one unit. If one is refused, the unit fails, and each gets a unit of its own. */
+async function writeAll<T, R>(
+  deps: Deps,
+  by: AuditContext,
+  all: readonly T[],
+  write: (unit: Unit, some: readonly T[]) => Promise<R[]>,
+): Promise<(R | Failure)[]> {
+  if (all.length === 0) return [];
+  try {
+    return await deps.db.work(by, (unit) => write(unit, all));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (all.length === 1) return [error];
+    const outcomes: (R | Failure)[] = [];
+    for (const one of all) outcomes.push(...(await writeAll(deps, by, [one], write)));
+    return outcomes;
+  }
+}
+
+/** Writes relationships. */
+function relate(
   deps: Deps,
   where: CollectionContext,
   by: AuditContext,
   collection: Collection,
   relating: readonly Relating[],
 ): Promise<Matched[]> {
-  if (relating.length === 0) return [];
-  try {
-    return await deps.db.work(by, async (unit) => {
-      await deps.tables.write(unit, [collection]);
-      for (const { id, data } of relating)
-        await deps.changes.update(unit, where, collection, id, { data, verbatim: true });
-      return relating.map(({ outcome }) => outcome);
-    });
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (relating.length === 1) return [error];
-    const outcomes: Matched[] = [];
-    for (const one of relating) outcomes.push(...(await relate(deps, where, by, collection, [one])));
-    return outcomes;
-  }
+  return writeAll(deps, by, relating, async (unit, some) => {
+    await deps.tables.write(unit, [collection]);
+    for (const { id, data } of some)
+      await deps.changes.update(unit, { where, collection, id }, { data, verbatim: true });
+    return some.map(({ outcome }) => outcome);
+  });
 }
 
 interface Prepared {
@@ -280,7 +296,7 @@ function prepare(changes: Changes, where: CollectionContext, collection: Collect
       createdAt: timeOf('$createdAt', given.createdAt),
       updatedAt: timeOf('$updatedAt', given.updatedAt),
     };
-    return { given, document: { ...changes.prepare(where, collection, given.id, given), times } };
+    return { given, document: { ...changes.prepare({ where, collection, id: given.id }, given), times } };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
@@ -298,8 +314,8 @@ function timeOf(name: string, text: string | undefined): string | undefined {
   return String(time);
 }
 
-/** Writes all documents in one unit. If one cannot be written, the unit fails, and each document is written in its own unit. */
-async function write(
+/** Writes documents. */
+function write(
   deps: Deps,
   where: CollectionContext,
   by: AuditContext,
@@ -307,41 +323,29 @@ async function write(
   prepared: readonly Prepared[],
   upsert: boolean,
 ): Promise<Imported[]> {
-  const { db, store, rowWrites, changes, tables } = deps;
-  try {
-    return await db.work(by, async (unit) => {
-      await tables.write(unit, [collection]);
-      const first = new Map([...prepared].reverse().map((one) => [one.document.id, one]));
-      const written = await insert(
-        rowWrites,
-        unit,
-        collection,
-        prepared.flatMap((one) => (first.get(one.document.id) === one ? one.document : [])),
-      );
-      const outcomes: Imported[] = [];
-      for (const one of prepared) {
-        const { id } = one.document;
-        if (written.has(id) && first.get(id) === one) {
-          outcomes.push('created');
-          continue;
-        }
-        const failure = await conflict(unit, store, collection, one.document);
-        if (!(failure instanceof Failure)) throw failure;
-        if (upsert && failure.type === 'document_already_exists') {
-          const input = { ...one.given, verbatim: true } as const;
-          const { updatedAt } = await changes.upsert(unit, where, collection, one.given.id, input);
-          outcomes.push(updatedAt === wireNow(unit) ? 'updated' : 'unchanged');
-        } else outcomes.push(failure);
-      }
-      return outcomes;
-    });
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (prepared.length === 1) return [error];
+  const { store, rowWrites, changes, tables } = deps;
+  return writeAll(deps, by, prepared, async (unit, some) => {
+    await tables.write(unit, [collection]);
+    const first = new Map([...some].reverse().map((one) => [one.document.id, one]));
+    const inserted = some.flatMap((one) => (first.get(one.document.id) === one ? one.document : []));
+    const written = await insert(rowWrites, unit, collection, inserted);
     const outcomes: Imported[] = [];
-    for (const one of prepared) outcomes.push(...(await write(deps, where, by, collection, [one], upsert)));
+    for (const one of some) {
+      const { id } = one.document;
+      if (written.has(id) && first.get(id) === one) {
+        outcomes.push('created');
+        continue;
+      }
+      const failure = await conflict(unit, store, collection, one.document);
+      if (!(failure instanceof Failure)) throw failure;
+      if (upsert && failure.type === 'document_already_exists') {
+        const input = { ...one.given, verbatim: true } as const;
+        const { updatedAt } = await changes.upsert(unit, { where, collection, id: one.given.id }, input);
+        outcomes.push(updatedAt === wireNow(unit) ? 'updated' : 'unchanged');
+      } else outcomes.push(failure);
+    }
     return outcomes;
-  }
+  });
 }
 
 /** Writes all documents except those that conflict with existing ones, and returns the ids of the written ones. */

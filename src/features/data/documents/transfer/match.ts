@@ -3,11 +3,17 @@ import { Failure } from '#src/contract/errors.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import { parseJson } from '#src/platform/text/json.js';
 import { type Collection, isToOne, type Relation, shownRelations, statedRelations } from '../../databases/index.js';
+import type { GivenDocument } from '../access/service.js';
 import type { StoredDocument } from '../model/document.js';
 import { toDocument } from '../model/row.js';
 import type { LinkStore } from '../relations/link-store.js';
 import type { DocumentStore, NewDocument } from '../store/store.js';
-import type { ImportedDocument } from './imported.js';
+
+/** A document to import, with its original times. */
+export interface ImportedDocument extends GivenDocument {
+  readonly createdAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
+}
 
 interface Deps {
   readonly db: Reader;

@@ -45,39 +45,38 @@ export function createContentReader(
   return bind(deps, { open, digestsOf, digestOfPart });
 }
 
-async function open(deps: Deps, project: Project, file: FileRow, start: number, end: number): Promise<Readable> {
-  try {
+function open(deps: Deps, project: Project, file: FileRow, start: number, end: number): Promise<Readable> {
+  return orFailure(deps, file, async () => {
     const bytes = await iterate(deps, project, file, start, end);
     deps.notice.over();
     return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false });
-  } catch (error) {
-    throw await asFailure(deps, error, file);
-  }
+  });
 }
 
-async function digestsOf(deps: Deps, project: Project, file: FileRow) {
-  const md5 = createHash('md5');
-  const sha256 = createHash('sha256');
-  try {
-    for await (const chunk of await iterate(deps, project, file, 0, file.sizeOriginal - 1)) {
-      md5.update(chunk);
-      sha256.update(chunk);
-    }
-  } catch (error) {
-    throw await asFailure(deps, error, file);
+function digestsOf(deps: Deps, project: Project, file: FileRow): Promise<FileDigests> {
+  return orFailure(deps, file, async () => hashed(await iterate(deps, project, file, 0, file.sizeOriginal - 1)));
+}
+
+async function digestOfPart(deps: Deps, project: Project, file: FileRow, part: ObjectRow): Promise<string> {
+  const range = { part, start: 0, end: part.size - 1 };
+  const { sha256 } = await orFailure(deps, file, async () => hashed(await openPart(deps, project, file, range)));
+  return sha256;
+}
+
+async function hashed(bytes: AsyncIterable<Uint8Array>): Promise<FileDigests> {
+  const [md5, sha256] = [createHash('md5'), createHash('sha256')];
+  for await (const chunk of bytes) {
+    md5.update(chunk);
+    sha256.update(chunk);
   }
   return { md5: md5.digest('hex'), sha256: sha256.digest('hex') };
 }
 
-async function digestOfPart(deps: Deps, project: Project, file: FileRow, part: ObjectRow): Promise<string> {
-  const sha256 = createHash('sha256');
-  try {
-    for await (const chunk of await openPart(deps, project, file, { part, start: 0, end: part.size - 1 }))
-      sha256.update(chunk);
-  } catch (error) {
+/** Reads bytes of a file, and maps errors of the store. */
+function orFailure<T>(deps: Deps, file: FileRow, read: () => Promise<T>): Promise<T> {
+  return read().catch(async (error: unknown) => {
     throw await asFailure(deps, error, file);
-  }
-  return sha256.digest('hex');
+  });
 }
 
 async function iterate(deps: Deps, project: Project, file: FileRow, start: number, end: number) {

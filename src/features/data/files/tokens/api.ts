@@ -6,6 +6,8 @@ import { listParameters } from '#src/platform/list-query/api.js';
 import { fileTokenShape } from './view.js';
 
 const common = { tag: 'tokens', limits: { calls: 'data' } } as const;
+const read = { ...common, method: 'GET', access: usersAndKeys('tokens.read') } as const;
+const write = { ...common, access: usersAndKeys('tokens.write') } as const;
 const ofFile = z.object({ bucketId: customId, fileId: customId });
 const ofToken = z.object({ tokenId: customId });
 const files = '/tokens/buckets/:bucketId/files/:fileId';
@@ -20,22 +22,19 @@ const body = z.object({
 /** Tokens that allow reading single files, for callers who may change the file. */
 export const fileTokensApi = declare({
   create: {
-    ...common,
+    ...write,
     id: 'tokens.createFileToken',
     method: 'POST',
     path: files,
     summary: 'Makes a token by which anybody may read the bytes of the file.',
-    access: usersAndKeys('tokens.write'),
     input: { params: ofFile, body },
     reply: { status: 201, shape: json(fileTokenShape), errors: [...absent, 'token_limit_exceeded'] },
   },
   list: {
-    ...common,
+    ...read,
     id: 'tokens.list',
-    method: 'GET',
     path: files,
     summary: 'Lists the tokens of a file.',
-    access: usersAndKeys('tokens.read'),
     input: { params: ofFile, query: z.object(listParameters) },
     reply: {
       status: 200,
@@ -45,32 +44,28 @@ export const fileTokensApi = declare({
     },
   },
   get: {
-    ...common,
+    ...read,
     id: 'tokens.get',
-    method: 'GET',
     path: '/tokens/:tokenId',
     summary: 'Reads a file token.',
-    access: usersAndKeys('tokens.read'),
     input: { params: ofToken },
     reply: { status: 200, shape: json(fileTokenShape), errors: ['token_not_found'] },
   },
   update: {
-    ...common,
+    ...write,
     id: 'tokens.update',
     method: 'PATCH',
     path: '/tokens/:tokenId',
     summary: 'Changes when a file token ends.',
-    access: usersAndKeys('tokens.write'),
     input: { params: ofToken, body },
     reply: { status: 200, shape: json(fileTokenShape), errors: ['token_not_found'] },
   },
   delete: {
-    ...common,
+    ...write,
     id: 'tokens.delete',
     method: 'DELETE',
     path: '/tokens/:tokenId',
     summary: 'Deletes a file token.',
-    access: usersAndKeys('tokens.write'),
     input: { params: ofToken },
     reply: { status: 204, shape: empty, errors: ['token_not_found'] },
   },

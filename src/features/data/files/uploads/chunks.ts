@@ -7,8 +7,7 @@ import type { BucketContext } from '../model/access.js';
 import { fileRecordOf } from '../model/record.js';
 import { type FileRow, fileObjects, files, type ObjectRow } from '../model/store.js';
 import { type Arrival, type Arrived, chunksOf, numberOf, requireSame } from './arrival.js';
-import { giveUp } from './giving-up.js';
-import { insert, keep, newRow, store, type UploadDeps } from './rows.js';
+import { giveUp, insert, keep, newRow, store, type UploadDeps } from './rows.js';
 
 interface ArrivedChunk extends Arrived {
   readonly arrival: Arrival & { readonly chunk: ChunkRange };

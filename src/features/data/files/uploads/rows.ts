@@ -1,4 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { SingleFlight } from '#src/platform/runtime/single-flight.js';
@@ -7,7 +8,7 @@ import type { Bucket, Buckets } from '../../buckets/index.js';
 import type { ContentReader, FileDigests } from '../content/reader.js';
 import type { WrittenPart } from '../content/writer.js';
 import { type BucketContext, creatingUser } from '../model/access.js';
-import type { FileRow, FileStatements } from '../model/store.js';
+import { type FileRow, type FileStatements, files } from '../model/store.js';
 import { fileReply } from '../model/view.js';
 import type { Arrived } from './arrival.js';
 
@@ -81,4 +82,30 @@ export async function store(
 /** Stores the response for idempotent retries, in the same unit as the change. */
 export function keep({ idempotency }: UploadDeps, unit: Unit, { by, arrival }: Arrived, file: FileRow): Promise<void> {
   return idempotency.keep(unit, by.idempotent, 201, fileReply(arrival.bucket, file));
+}
+
+/** Deletes the row of a file and marks its objects. A job removes the bytes later, so that no row refers to missing bytes. */
+export async function removeRow(
+  { buckets, statements }: Pick<UploadDeps, 'buckets' | 'statements'>,
+  unit: Unit,
+  { projectId, bucketKey, id, sizeOriginal }: FileRow,
+): Promise<void> {
+  await unit.run(statements.leaveObjects(bucketKey, [id], unit.now));
+  await unit.run(statements.remove(bucketKey, id));
+  await buckets.release(unit, projectId, bucketKey, { files: 1, bytes: sizeOriginal });
+}
+
+/** Discards an upload without a chunk since `before`. Returns false if the upload is active or complete. */
+export async function giveUp(
+  deps: Pick<UploadDeps, 'buckets' | 'statements'>,
+  unit: Unit,
+  { projectId, bucketKey, id }: FileRow,
+  before: Instant,
+): Promise<boolean> {
+  await deps.buckets.hold(unit, projectId);
+  const row = await unit.one(deps.statements.lock(bucketKey, id));
+  const file = row && files.decode(row);
+  if (file === undefined || file.completedAt !== null || file.updatedAt >= before) return false;
+  await removeRow(deps, unit, file);
+  return true;
 }
