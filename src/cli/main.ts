@@ -4,10 +4,10 @@ import type { Command, CommandCall, ParsedArgs } from './line/command.js';
 import { refuseSecretsIn } from './line/input.js';
 import { placeholdersOf } from './line/placeholders.js';
 import { parse, tasks } from './line/program.js';
-import type { CommandResult } from './terminal/command-result.js';
 import { explain } from './terminal/exit.js';
 import { Lines } from './terminal/lines.js';
 import { createNameCommands, type NameCommands } from './terminal/named-commands.js';
+import type { CommandResult } from './terminal/output.js';
 import { createOutput, type Output } from './terminal/output.js';
 import { createPrompts } from './terminal/prompts.js';
 
@@ -17,9 +17,10 @@ export async function main(argv: string[]): Promise<void> {
   process.umask(0o077);
   endQuietly();
   const named = createNameCommands(argv, Object.values(tasks).flat());
-  let output = createOutput(readOutputFlags(argv, named));
+  const unparsed = createOutput(outputFlags((flag) => argv.includes(flag), named));
+  let output = unparsed;
   process.on('uncaughtException', (error) => {
-    createOutput(readOutputFlags(argv, named)).failure(explain(error));
+    unparsed.failure(explain(error));
     process.exit(1);
   });
   let command = 'svc';
@@ -34,7 +35,7 @@ export async function main(argv: string[]): Promise<void> {
     }
     found = parsed;
     command = `svc ${parsed.command.path}`;
-    output = createOutput(outputFlags(parsed.args, named));
+    output = createOutput(outputFlags(parsed.args.isSet, named));
     const result = await run(parsed.command, callOf(parsed.args, output, commands));
     if (result === undefined) return;
     output.result(result);
@@ -76,19 +77,8 @@ function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]):
   };
 }
 
-function outputFlags(args: ParsedArgs, named: NameCommands) {
-  return {
-    named,
-    json: args.isSet('--json'),
-    quiet: args.isSet('--quiet'),
-    verbose: args.isSet('--verbose'),
-    color: !args.isSet('--no-color') && mayColor(),
-  };
-}
-
-/** Reads the output flags directly, for errors before the command line is parsed. */
-function readOutputFlags(argv: readonly string[], named: NameCommands) {
-  const has = (flag: string) => argv.includes(flag);
+/** The options of the output. `has` reads the arguments directly for errors before the command line is parsed. */
+function outputFlags(has: (flag: `--${string}`) => boolean, named: NameCommands) {
   return {
     named,
     json: has('--json'),

@@ -1,16 +1,19 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Project } from '#src/contract/project.js';
 import { membershipsApi, shownAttributes, teamsApi } from '#src/features/index.js';
+import { packageFile } from '#src/platform/runtime/package-root.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { parseJson, printJson } from '#src/platform/text/json.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { wholeList } from '../line/page.js';
 import { toAppwriteFile } from '../project-file/appwrite.js';
 import type { ProjectFile } from '../project-file/file.js';
-import { type ProjectCall, runIn } from '../project-file/project-call.js';
+import type { ProjectCall } from '../project-file/project-call.js';
 import { readProject } from '../project-file/state.js';
+import { CommandError, failedError, usageError } from '../terminal/exit.js';
 import type { Progress } from '../terminal/progress.js';
-import { writtenFile } from '../terminal/written-file.js';
-import { copyProgram, openDirectory } from './directory.js';
+import { writeWhole } from '../terminal/written-file.js';
 import {
   type ApiRequest,
   documentRequest,
@@ -56,7 +59,7 @@ export async function exportToAppwrite(
   const lost: LostParts = { passwords: 0, authenticatorApps: 0, identities: 0, permissions: 0 };
   const run: Run = { call, project, directory, schema, progress, signal, counts: new Map(), lost };
   const file = toAppwriteFile(withSentPermissions(schema, lost));
-  await writeText(join(directory, 'appwrite.config.json'), `${printJson(file, 2)}\n`);
+  await writeWhole(join(directory, 'appwrite.config.json'), (append) => append(`${printJson(file, 2)}\n`));
   await writeRequests(run, '1-teams', teams(run));
   await writeRequests(run, '2-users', users(run));
   const invited = { count: 0 };
@@ -101,27 +104,20 @@ function lostRows(lost: LostParts, invitations: number, schema: ProjectFile) {
   return rows.filter(([, count]) => count > 0).map(([kind, count, reason]) => ({ kind, count, reason }));
 }
 
-async function writeText(file: string, text: string): Promise<void> {
-  const target = await writtenFile(file);
-  await target.append(text);
-  await target.end();
-}
-
 /** Writes requests as NDJSON, and counts them by the kind in the name of the file. */
 async function writeRequests(run: Run, name: string, requests: AsyncIterable<ApiRequest[]>): Promise<void> {
-  const target = await writtenFile(join(run.directory, `${name}.ndjson`));
   const kind = name.slice(2);
-  try {
+  await writeWhole(join(run.directory, `${name}.ndjson`), async (append) => {
     for await (const some of requests) {
       run.signal.throwIfAborted();
-      await target.append(some.map((request) => `${printJson(request)}\n`).join(''));
+      await append(linesOf(some));
       run.progress.show(`${run.counts.get(kind) ?? 0} ${kind}`);
     }
-    await target.end();
-  } catch (error) {
-    target.giveUp();
-    throw error;
-  }
+  });
+}
+
+function linesOf(requests: readonly ApiRequest[]): string {
+  return requests.map((request) => `${printJson(request)}\n`).join('');
 }
 
 function counted({ counts }: Run, kind: string, added: number): void {
@@ -129,7 +125,7 @@ function counted({ counts }: Run, kind: string, added: number): void {
 }
 
 async function* teams(run: Run): AsyncGenerator<ApiRequest[]> {
-  const { teams: found } = await runIn(run.call, teamsApi.list, { query: { ...wholeList, search: '' } });
+  const { teams: found } = await invokeAsOperator(run.call, teamsApi.list, { query: { ...wholeList, search: '' } });
   for (const { $id, name, prefs } of found) {
     counted(run, 'teams', 1);
     yield [
@@ -159,7 +155,10 @@ async function* memberships(run: Run, invited: { count: number }): AsyncGenerato
         ...(after === undefined ? [] : [{ method: 'cursorAfter', values: [after] }]),
       ].map((query) => JSON.stringify(query));
       const query = { queries, search: '' };
-      const { memberships: page } = await runIn(run.call, membershipsApi.list, { params: { teamId }, query });
+      const { memberships: page } = await invokeAsOperator(run.call, membershipsApi.list, {
+        params: { teamId },
+        query,
+      });
       const confirmed = page.filter(({ confirm }) => confirm);
       invited.count += page.length - confirmed.length;
       counted(run, 'memberships', confirmed.length);
@@ -185,37 +184,31 @@ async function* pagesOfDocuments({ call, project, schema }: Run) {
 
 /** Writes documents and, from the same pages, their relationships, which refer to the lines of the documents. */
 async function writeDocuments(run: Run): Promise<void> {
-  const documents = await writtenFile(join(run.directory, '4-documents.ndjson'));
-  const relationships = await writtenFile(join(run.directory, '5-relationships.ndjson'));
-  const linesOf = (requests: readonly ApiRequest[]) => requests.map((request) => `${printJson(request)}\n`).join('');
+  const fileOf = (name: string) => join(run.directory, `${name}.ndjson`);
   let line = 0;
-  try {
-    for await (const { path, place, page } of pagesOfDocuments(run)) {
-      run.signal.throwIfAborted();
-      const ids = page.map(({ id }) => id);
-      const relations = await run.call.features.transfer.relationsOf(place, ids);
-      const links = page.flatMap(
-        ({ id, updatedAt }, at) => relationRequest(path, id, line + at, relations.get(id) ?? {}, updatedAt) ?? [],
-      );
-      const keys = await relationKeys(run, place);
-      const created = page.map(({ data, ...one }) => {
-        const values = Object.entries(parseJson(`{${data}}`) as object).filter(([key]) => !keys.has(key));
-        return documentRequest(path, { ...one, data: Object.fromEntries(values) }, run.lost);
-      });
-      await documents.append(linesOf(created));
-      await relationships.append(linesOf(links));
-      line += page.length;
-      counted(run, 'documents', page.length);
-      counted(run, 'relationships', links.length);
-      run.progress.show(`${line} documents`);
-    }
-    await documents.end();
-    await relationships.end();
-  } catch (error) {
-    documents.giveUp();
-    relationships.giveUp();
-    throw error;
-  }
+  await writeWhole(fileOf('4-documents'), (appendDocuments) =>
+    writeWhole(fileOf('5-relationships'), async (appendLinks) => {
+      for await (const { path, place, page } of pagesOfDocuments(run)) {
+        run.signal.throwIfAborted();
+        const ids = page.map(({ id }) => id);
+        const relations = await run.call.features.transfer.relationsOf(place, ids);
+        const links = page.flatMap(
+          ({ id, updatedAt }, at) => relationRequest(path, id, line + at, relations.get(id) ?? {}, updatedAt) ?? [],
+        );
+        const keys = await relationKeys(run, place);
+        const created = page.map(({ data, ...one }) => {
+          const values = Object.entries(parseJson(`{${data}}`) as object).filter(([key]) => !keys.has(key));
+          return documentRequest(path, { ...one, data: Object.fromEntries(values) }, run.lost);
+        });
+        await appendDocuments(linesOf(created));
+        await appendLinks(linesOf(links));
+        line += page.length;
+        counted(run, 'documents', page.length);
+        counted(run, 'relationships', links.length);
+        run.progress.show(`${line} documents`);
+      }
+    }),
+  );
 }
 
 async function relationKeys({ call }: Run, { project, ...where }: { project: Project } & CollectionPlace) {
@@ -233,35 +226,44 @@ async function* webhooks(run: Run): AsyncGenerator<ApiRequest[]> {
 /** Writes the bytes of files below `files`, and their records as NDJSON. */
 async function writeFiles(run: Run): Promise<void> {
   const { call, project, directory, schema, progress, signal } = run;
-  const records = await writtenFile(join(directory, 'files.ndjson'));
-  try {
+  await writeWhole(join(directory, 'files.ndjson'), async (appendRecord) => {
     for (const { $id: bucketId } of schema.buckets ?? []) {
       mkdirSync(join(directory, 'files', bucketId), { recursive: true, mode: 0o700 });
       for await (const { file, open } of call.features.fileTransfer.exported({ project, bucketId })) {
         signal.throwIfAborted();
         const { id, name, permissions, mimeType, signature, sizeOriginal, createdAt, updatedAt } = file;
-        await writeBytes(join(directory, 'files', bucketId, id), await open());
+        const bytes = await open();
+        await writeWhole(join(directory, 'files', bucketId, id), async (append) => {
+          for await (const chunk of bytes) await append(chunk);
+        });
         const sent = sentPermissions(permissions, run.lost);
         const record = { bucketId, fileId: id, name, permissions: sent, mimeType, signature, sizeOriginal };
-        await records.append(`${printJson({ ...record, $createdAt: createdAt, $updatedAt: updatedAt })}\n`);
+        await appendRecord(`${printJson({ ...record, $createdAt: createdAt, $updatedAt: updatedAt })}\n`);
         counted(run, 'files', 1);
         progress.show(`${run.counts.get('files')} files`);
       }
     }
-    await records.end();
+  });
+}
+
+/** Creates a directory that only its owner can read, or uses an empty one. Throws CommandError for one with files. */
+function openDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (readdirSync(directory).length > 0)
+      throw usageError(`${directory} has files in it.`, 'name a new or an empty directory');
+    chmodSync(directory, 0o700);
   } catch (error) {
-    records.giveUp();
-    throw error;
+    if (error instanceof CommandError) throw error;
+    const message = `${directory} cannot be written: ${whyUnwritable(error)}.`;
+    throw failedError('file_not_written', message, 'name a directory that can be written');
   }
 }
 
-async function writeBytes(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  const target = await writtenFile(path);
-  try {
-    for await (const chunk of bytes) await target.append(chunk);
-    await target.end();
-  } catch (error) {
-    target.giveUp();
-    throw error;
+/** Copies the program that sends the export, and its description. */
+function copyProgram(directory: string): void {
+  for (const name of ['send.mjs', 'README.md']) {
+    copyFileSync(packageFile(`templates/export/appwrite/${name}`), join(directory, name));
+    chmodSync(join(directory, name), 0o600);
   }
 }

@@ -1,17 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
 import { toKey } from '#src/features/index.js';
 import { millisecondsOf } from '#src/platform/runtime/clock.js';
-import { command, projectOption } from '../line/command.js';
-import { instantInput, valid } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { type CommandResult, command, optionalProject, projectCommand } from '../line/command.js';
+import { commaList, instantInput, validFlag } from '../line/input.js';
+import { notFoundError, shellWord, usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
 
-const create = command({
+const create = projectCommand({
   path: 'apikey create',
   summary: 'Creates a server key of a project and prints its secret, which is never shown again',
   options: [
-    projectOption,
     { flag: '--name', value: 'NAME', summary: 'name of the key, such as backend', required: true },
     { flag: '--scopes', value: 'SCOPES', summary: 'scopes separated by commas, or all', required: true },
     { flag: '--expires', value: 'TIME', summary: 'expiry, such as 2030-01-31T12:00:00Z (default: never)' },
@@ -21,19 +19,14 @@ const create = command({
     'svc apikey create --project shop --name ci --scopes platforms.read,platforms.write --expires 2099-12-31T00:00:00Z',
     'svc apikey create --project shop --name old --scopes sessions.write',
   ],
-  needs: 'appliance',
-  run: async ({ args, runtime, features, work }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const expires = args.text('--expires');
-    const expire = expires === undefined ? null : valid(instantInput, '--expires', expires);
+  run: async ({ args, runtime, features, findProject, work }) => {
+    const project = await findProject();
+    const expire = validFlag(args, '--expires', instantInput) ?? null;
     if (expire !== null && millisecondsOf(expire) <= runtime.clock.now())
       throw usageError(`--expires must lie in the future; it is ${expire}.`, 'give a later time, or leave it out');
     const input = {
       name: args.required('--name'),
-      scopes: args
-        .required('--scopes')
-        .split(',')
-        .map((scope) => scope.trim()),
+      scopes: commaList(args.required('--scopes')),
       expire,
     };
     const key = await work(project.id, (unit) => features.serverKeys.create(unit, project.id, input));
@@ -52,15 +45,12 @@ const create = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'apikey list',
   summary: 'Lists the server keys of a project, without secrets',
-  options: [projectOption],
   examples: ['svc apikey list --project shop', 'svc apikey list --project shop --json'],
-  needs: 'appliance',
-  run: async ({ args, runtime, features }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const keys = await features.serverKeys.list(runtime.db, project.id);
+  run: async ({ runtime, features, findProject }) => {
+    const keys = await features.serverKeys.list(runtime.db, (await findProject()).id);
     return {
       value: { total: keys.length, keys: keys.map(toKey) },
       text: columns(
@@ -75,17 +65,14 @@ const revoke = command({
   path: 'apikey revoke',
   summary: 'Revokes a server key. Running servers refuse it at the next request',
   arguments: [{ name: 'KEY', summary: 'id of the key or, with --project, its name', values: 'apikey' }],
-  options: [
-    { flag: '--project', short: '-p', value: 'ID', summary: 'the project; needed if KEY is a name', values: 'project' },
-  ],
+  options: [optionalProject('the project; needed if KEY is a name')],
   examples: ['svc apikey revoke old --project shop --yes', 'svc apikey revoke ci --project shop --yes --json'],
-  needs: 'appliance',
   run: async ({ args, prompts, runtime, features, work }): Promise<CommandResult> => {
     const [given, project] = [args.argument('KEY'), args.text('--project')];
     const key = await features.serverKeys.find(runtime.db, given, project).catch((error: unknown) => {
       if (project !== undefined || !(error instanceof Failure && error.type === 'key_not_found')) throw error;
       const fix = `if that is its name, name the project too: svc apikey revoke ${shellWord(given)} --project ID`;
-      throw new CommandError('notFound', error.type, `There is no server key with the id ${given}.`, fix);
+      throw notFoundError(error.type, `There is no server key with the id ${given}.`, fix);
     });
     await prompts.confirm(`Revoke the server key ${key.name} (${key.id}) of ${key.projectId}?`);
     await work(key.projectId, (unit) => features.serverKeys.revoke(unit, key.id));

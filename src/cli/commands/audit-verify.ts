@@ -1,8 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { publicKeyOf, verifyExport } from '#src/features/index.js';
-import { type CommandCall, command } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { type CommandCall, type CommandResult, command, optionalProject } from '../line/command.js';
+import { failedError, notFoundError, usageError } from '../terminal/exit.js';
 import { pairs } from '../terminal/table.js';
 
 /** Maximum characters in a line of an export. */
@@ -32,13 +31,7 @@ export const verify = command({
   path: 'audit verify',
   summary: 'Verifies the audit log: HMACs, chain, segments and signed head. Exit code 1 names the bad entries',
   options: [
-    {
-      flag: '--project',
-      short: '-p',
-      value: 'ID',
-      summary: 'with the whole chain, which all projects share, this project must have entries',
-      values: 'project',
-    },
+    optionalProject('with the whole chain, which all projects share, this project must have entries'),
     {
       flag: '--head',
       value: 'HASH',
@@ -48,15 +41,13 @@ export const verify = command({
     { flag: '--public-key', value: 'KEY', summary: 'only this key may have signed the export', group: 'Export' },
   ],
   examples: ['svc audit verify', 'svc audit verify --file audit.ndjson --json'],
-  needs: 'appliance',
   offline: (call) => (call.args.text('--file') === undefined ? undefined : verifyFile(call)),
-  run: async ({ args, features, runtime, output }) => {
+  run: async ({ args, features, findProject, runtime, output }) => {
     requireHash(args.text('--head'));
-    if (args.text('--public-key') !== undefined)
+    if (args.isGiven('--public-key'))
       throw usageError('--public-key can only be used with --file.', 'leave it out, or add --file FILE');
     const projectId = args.text('--project');
-    if (projectId !== undefined && !(await features.projects.wasDeleted(runtime.db, projectId)))
-      await features.projects.get(runtime.db, projectId);
+    if (projectId !== undefined && !(await features.projects.wasDeleted(runtime.db, projectId))) await findProject();
     // If sealing fails, the verification reports why.
     await features.audit.seal().catch(() => output.note('New entries could not be sealed.'));
     const verdict = await features.audit.verify(args.text('--head'));
@@ -84,7 +75,7 @@ function isDirectory(file: string): boolean {
 
 async function verifyFile({ args }: CommandCall): Promise<CommandResult> {
   requireHash(args.text('--head'));
-  if (args.text('--project') !== undefined)
+  if (args.isGiven('--project'))
     throw usageError('--project and --file cannot be combined.', 'an export says of which project it is');
   const publicKey = args.text('--public-key');
   if (publicKey !== undefined && publicKeyOf(publicKey) === undefined)
@@ -95,15 +86,12 @@ async function verifyFile({ args }: CommandCall): Promise<CommandResult> {
   await new Promise<void>((resolve, reject) => {
     input.once('open', () => resolve());
     input.once('error', () =>
-      reject(
-        new CommandError('notFound', 'file_not_found', `${file} cannot be read.`, 'check the path and its permissions'),
-      ),
+      reject(notFoundError('file_not_found', `${file} cannot be read.`, 'check the path and its permissions')),
     );
   });
   const verdict = await verifyExport(linesOf(input, file), { publicKey, notedHead: args.text('--head') });
   if (verdict.isExport) return shown(verdict);
-  throw new CommandError(
-    'failed',
+  throw failedError(
     'not_an_export',
     `${file} is not an export of the audit log: its first line is not that of one.`,
     'name the file that svc audit export has written',

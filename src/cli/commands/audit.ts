@@ -3,21 +3,16 @@ import { events } from '#src/contract/events.js';
 import { similar } from '#src/contract/similar.js';
 import { type AuditEntry, BrokenChainError, recordedOf, toAuditEntry } from '#src/features/index.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { type ApplianceCall, command } from '../line/command.js';
-import { gotten, pageLimit, timeOrAge, valid, wholeNumber } from '../line/input.js';
-import { CommandError, usageError } from '../terminal/exit.js';
-import { endAtSignal } from '../terminal/interrupt.js';
-import { writeOut } from '../terminal/stream.js';
+import { type ApplianceCall, command, optionalProject } from '../line/command.js';
+import { gotten, pageLimit, timeOrAge, validFlag, wholeNumber } from '../line/input.js';
+import { inGroup } from '../line/options.js';
+import { failedError, usageError } from '../terminal/exit.js';
+import { endingSignal } from '../terminal/interrupt.js';
+import { writeOut } from '../terminal/output.js';
 import { columns, entryLine } from '../terminal/table.js';
 import { verify } from './audit-verify.js';
 
-const projectOption = {
-  flag: '--project',
-  short: '-p',
-  value: 'ID',
-  summary: 'only entries of this project',
-  values: 'project',
-} as const;
+const projectOption = optionalProject('only entries of this project');
 const followMs = 1000;
 
 const list = command({
@@ -25,38 +20,32 @@ const list = command({
   summary: 'Lists entries of the audit log, newest first',
   options: [
     projectOption,
-    { flag: '--actor', value: 'ID', summary: 'only what this actor did', group: 'Filters' },
-    { flag: '--action', value: 'NAME', summary: 'only entries with this action', group: 'Filters' },
-    {
-      flag: '--resource',
-      value: 'PATH',
-      summary: 'only entries about this resource, such as users/bob',
-      group: 'Filters',
-    },
-    { flag: '--since', value: 'TIME', summary: 'only entries since a time or an age, such as 2d', group: 'Filters' },
-    { flag: '--until', value: 'TIME', summary: 'only entries before a time or an age', group: 'Filters' },
-    { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 50)', group: 'Page' },
-    { flag: '--before', value: 'SEQ', summary: 'only entries before this number', group: 'Page' },
+    ...inGroup('Filters', [
+      { flag: '--actor', value: 'ID', summary: 'only what this actor did' },
+      { flag: '--action', value: 'NAME', summary: 'only entries with this action' },
+      { flag: '--resource', value: 'PATH', summary: 'only entries about this resource, such as users/bob' },
+      { flag: '--since', value: 'TIME', summary: 'only entries since a time or an age, such as 2d' },
+      { flag: '--until', value: 'TIME', summary: 'only entries before a time or an age' },
+    ]),
+    ...inGroup('Page', [
+      { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 50)' },
+      { flag: '--before', value: 'SEQ', summary: 'only entries before this number' },
+    ]),
   ],
   examples: ['svc audit list', 'svc audit list --project shop --action projectCreated --limit 5 --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, features, runtime } = call;
     const projectId = await projectOf(call);
     await sealWaiting(call);
     const before = args.text('--before') && wholeNumber(args, '--before', 0, Number.MAX_SAFE_INTEGER);
-    const time = (flag: '--since' | '--until') => {
-      const text = args.text(flag);
-      return text === undefined ? undefined : valid(timeOrAge(runtime.clock), flag, text);
-    };
     requireAction(args.text('--action'));
     const filter = {
       projectId,
       actor: args.text('--actor'),
       action: args.text('--action'),
       resource: args.text('--resource'),
-      since: time('--since'),
-      until: time('--until'),
+      since: validFlag(args, '--since', timeOrAge(runtime.clock)),
+      until: validFlag(args, '--until', timeOrAge(runtime.clock)),
     };
     const limit = pageLimit(args, 50, 1000);
     const entries: AuditEntry[] = [];
@@ -96,7 +85,6 @@ const tail = command({
     { flag: '--no-follow', summary: 'do not wait for new entries' },
   ],
   examples: ['svc audit tail --no-follow', 'svc audit tail --project shop --lines 1 --no-follow --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, features, output } = call;
     const projectId = await projectOf(call);
@@ -107,17 +95,15 @@ const tail = command({
         value: toAuditEntry(row, subjects),
         text: entryLine([String(row.seq), row.at, actorOf(row), row.action, row.resource]),
       });
-    const ending = new AbortController();
-    const follows = !args.isSet('--no-follow');
-    if (follows) endAtSignal(() => ending.abort());
+    const signal = args.isSet('--no-follow') ? undefined : endingSignal();
     let seq = await features.audit.headSeq();
     const first = limit === 0 ? [] : (await features.audit.list({ projectId }, { before: seq + 1, limit })).entries;
     for (const entry of [...first].reverse()) await print(entry);
-    while (follows && !ending.signal.aborted) {
+    while (signal?.aborted === false) {
       await sealWaiting(call);
       const page = await features.audit.after(projectId, seq);
       for (const entry of page.entries) await print(entry);
-      if (page.seq === seq) await sleep(followMs, undefined, ending).catch(() => {});
+      if (page.seq === seq) await sleep(followMs, undefined, { signal }).catch(() => {});
       seq = page.seq;
     }
     return undefined;
@@ -127,9 +113,8 @@ const tail = command({
 const exportLog = command({
   path: 'audit export',
   summary: 'Prints the audit log as one JSON object a line, to be verified elsewhere with svc audit verify --file',
-  options: [{ ...projectOption, summary: 'entries of this project; of others only what continues the chain' }],
+  options: [optionalProject('entries of this project; of others only what continues the chain')],
   examples: ['svc audit export > audit.ndjson', 'svc audit export --project shop > shop.ndjson'],
-  needs: 'appliance',
   run: async (call) => {
     const projectId = await projectOf(call);
     await sealWaiting(call);
@@ -189,6 +174,6 @@ async function sealWaiting({ features, output }: ApplianceCall): Promise<void> {
     }
     if (!(error instanceof BrokenChainError)) throw error;
     const message = 'The head of the audit log was changed, so new entries cannot be sealed.';
-    throw new CommandError('failed', 'audit_broken', message, 'svc audit verify');
+    throw failedError('audit_broken', message, 'svc audit verify');
   }
 }

@@ -7,7 +7,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import type { FileStore, Owner } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import type { Log } from '#src/platform/runtime/log.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { notFoundError, unusableError, usageError } from '../terminal/exit.js';
 
 /** A backup in a directory or an S3 bucket. */
 export interface BackupFile {
@@ -31,7 +31,7 @@ const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 export function newBackup(given: string | undefined, name: string, deps: Deps): BackupFile {
   if (given === undefined) return fileIn(open(defaultLocation(deps.config), deps), name);
   if (given.startsWith('s3://')) return fileIn(openPlaceAt(given, deps), name);
-  const isDirectory = given.endsWith('/') || isExistingDirectory(given);
+  const isDirectory = given.endsWith('/') || statSync(given, { throwIfNoEntry: false })?.isDirectory();
   return isDirectory ? fileIn(openPlaceAt(resolve(given), deps), name) : existingBackup(resolve(given), deps);
 }
 
@@ -56,8 +56,7 @@ export function existingBackup(given: string, deps: Deps): BackupFile {
 /** The bytes of a backup. Throws CommandError if there is none. */
 export async function requireBackup({ store, key, shown }: BackupFile): Promise<number> {
   const size = await store.size(key);
-  if (size === undefined)
-    throw new CommandError('notFound', 'backup_not_found', `There is no backup ${shown}.`, 'svc backup list');
+  if (size === undefined) throw notFoundError('backup_not_found', `There is no backup ${shown}.`, 'svc backup list');
   return size;
 }
 
@@ -76,8 +75,7 @@ export function openPlaceAt(given: string | undefined, deps: Deps): BackupPlace 
 function open(location: FilesLocation, { config, log }: Deps): BackupPlace {
   const { filesKeyId, filesSecret } = backupKey(config);
   if (location.kind === 's3' && (filesKeyId === undefined || filesSecret === undefined))
-    throw new CommandError(
-      'unusable',
+    throw unusableError(
       'backup_key_missing',
       'The key of the S3 service is not set.',
       'set SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET',
@@ -87,10 +85,6 @@ function open(location: FilesLocation, { config, log }: Deps): BackupPlace {
 
 function fileIn(place: BackupPlace, key: string): BackupFile {
   return { place, store: place.store, key, shown: place.fileOf(key) };
-}
-
-function isExistingDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Owner of new files when running as root: the owner of the data directory, because the service must read them. */

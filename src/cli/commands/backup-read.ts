@@ -6,7 +6,16 @@ import { FileStoreError, ObjectNotFoundError } from '#src/platform/file-store/in
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import type { ParsedArgs } from '../line/command.js';
 import { readSecretFile } from '../line/input.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import {
+  type CommandError,
+  conflictError,
+  failedError,
+  notAllowedError,
+  notFoundError,
+  unreachableError,
+  unusableError,
+  usageError,
+} from '../terminal/exit.js';
 import type { BackupFile } from './backup-place.js';
 
 /** The flag with the passphrase of a backup. */
@@ -44,34 +53,28 @@ export async function explained<T>(shown: string, body: () => Promise<T>): Promi
 
 function explanationOf(shown: string, error: unknown): unknown {
   if (error instanceof DamagedArchiveError)
-    return new CommandError(
-      'failed',
+    return failedError(
       'backup_damaged',
       `The backup ${shown} cannot be used: ${error.message}.`,
       'use another backup; svc backup list shows them',
     );
   if (error instanceof PassphraseError)
-    return new CommandError(
-      'notAllowed',
+    return notAllowedError(
       'passphrase_wrong',
       `The backup ${shown} cannot be read. ${error.message}.`,
       'name the file with its passphrase with --passphrase-file FILE',
     );
   if (error instanceof UnknownFormatError || error instanceof UnknownSchemaError)
-    return new CommandError(
-      'unusable',
+    return unusableError(
       'backup_newer',
       `The backup ${shown} cannot be used: ${error.message}.`,
       'install the version of svc that made it, or a later one',
     );
-  if (error instanceof ObjectNotFoundError)
-    return new CommandError('notFound', 'backup_not_found', `There is no backup ${shown}.`);
-  if (error instanceof BackupError)
-    return new CommandError('failed', 'backup_failed', `There is no backup: ${error.message}.`);
+  if (error instanceof ObjectNotFoundError) return notFoundError('backup_not_found', `There is no backup ${shown}.`);
+  if (error instanceof BackupError) return failedError('backup_failed', `There is no backup: ${error.message}.`);
   if (error instanceof FileStoreError && error.code === 'EEXIST') return existsAlready(shown);
   if (error instanceof FileStoreError)
-    return new CommandError(
-      'unreachable',
+    return unreachableError(
       'backup_place_unusable',
       `${shown} cannot be read or written: ${whyUnwritable(error.reason)}.`,
       'correct it and run the command again',
@@ -81,5 +84,5 @@ function explanationOf(shown: string, error: unknown): unknown {
 
 /** Error for a new backup whose name is taken. */
 export function existsAlready(shown: string): CommandError {
-  return new CommandError('conflict', 'backup_exists', `${shown} exists already.`, 'name another file');
+  return conflictError('backup_exists', `${shown} exists already.`, 'name another file');
 }

@@ -17,12 +17,11 @@ import { databaseName } from '../installation/database-url.js';
 import { prepareDirectories } from '../installation/directories.js';
 import { lockFile } from '../installation/lock-file.js';
 import { forCommand, operatorContext, requireMasterKey, withRuntime } from '../installation/run-command.js';
-import { type CommandCall, command } from '../line/command.js';
+import { type CommandCall, type CommandResult, command } from '../line/command.js';
 import { listenerOn } from '../serving/port-listener.js';
 import { requireNoServer } from '../serving/running-servers.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
-import { CommandError, exitCodes } from '../terminal/exit.js';
+import { type CommandError, conflictError, exitCodes, unreachableError, unusableError } from '../terminal/exit.js';
 import { type BackupFile, existingBackup, ownerOf, requireBackup } from './backup-place.js';
 import { explained, passphraseOf, passphraseOption, readBackup } from './backup-read.js';
 
@@ -111,8 +110,7 @@ async function checkedHead(place: BackupFile, passphrase: string | undefined): P
 /** Throws if the backup was made with another master key: its secrets could not be decrypted. Exit 7. */
 function requireKey({ masterKey }: BackupHead, own: string): void {
   if (masterKey === null || masterKey === own) return;
-  throw new CommandError(
-    'unusable',
+  throw unusableError(
     'master_key_wrong',
     `This backup needs the master key with the fingerprint ${masterKey}, and the settings have the one with ${own}.`,
     'restore SVC_MASTER_KEY, or the svc.env of the backup, first',
@@ -123,7 +121,7 @@ function requireKey({ masterKey }: BackupHead, own: string): void {
 async function requireNoServerOnPort(config: Config): Promise<void> {
   if ((await listenerOn(config)) !== 'svc') return;
   const message = `A server of svc answers on port ${config.port}; a backup cannot be restored under it.`;
-  throw new CommandError('conflict', 'server_running', message, 'stop the server, then run this command again');
+  throw conflictError('server_running', message, 'stop the server, then run this command again');
 }
 
 interface ConfiguredCall extends Pick<CommandCall, 'output'> {
@@ -162,7 +160,7 @@ async function replaced(
 /** Error for a file store that does not take the files of the backup. */
 function filesUnusable({ reason }: FileStoreError): CommandError {
   const message = `The files of the backup cannot be stored: ${whyUnwritable(reason)}.`;
-  return new CommandError('unreachable', 'file_store_unusable', message, 'correct it and run the command again');
+  return unreachableError('file_store_unusable', message, 'correct it and run the command again');
 }
 
 /** Restores into a new file, which then takes the place of the database. One process at a time. */
@@ -174,7 +172,7 @@ async function replacedFile(
   const incoming = `${path}.restoring`;
   const unlock = lockFile(`${incoming}.lock`, (pid) => {
     const message = `The process ${pid} is restoring a backup into this database.`;
-    return new CommandError('conflict', 'restore_running', message, 'wait until it has ended');
+    return conflictError('restore_running', message, 'wait until it has ended');
   });
   const remove = () => {
     for (const end of ['', '-wal', '-shm']) rmSync(`${incoming}${end}`, { force: true });
@@ -188,7 +186,7 @@ async function replacedFile(
   } catch (error) {
     if (!(error instanceof DatabaseError && error.kind === 'busy')) throw error;
     const message = 'Another process uses the database, so that it cannot be replaced.';
-    throw new CommandError('conflict', 'database_in_use', message, 'end it, then run this command again');
+    throw conflictError('database_in_use', message, 'end it, then run this command again');
   } finally {
     remove();
     unlock();

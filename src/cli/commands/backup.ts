@@ -1,15 +1,13 @@
 import { backupArchive, createBackups, type MadeBackup, newBackupName, removeRemains } from '#src/features/index.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { requireDatabase } from '../installation/installation.js';
-import { requireCurrentSchema } from '../installation/run-command.js';
-import { command } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { operatorContext, requireCurrentSchema } from '../installation/run-command.js';
+import { type CommandResult, command } from '../line/command.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
+import { writeOut } from '../terminal/output.js';
 import { createProgress, type Progress } from '../terminal/progress.js';
-import { writeOut } from '../terminal/stream.js';
 import { columns } from '../terminal/table.js';
 import { type BackupFile, newBackup, openPlaceAt } from './backup-place.js';
 import { existsAlready, explained, passphraseOf, passphraseOption } from './backup-read.js';
@@ -40,7 +38,9 @@ const create = command({
     const passphrase = passphraseOf(args, config);
     const progress = createProgress(output);
     if (given === '-') {
-      await explained('on stdout', () => toStdout(written(runtime, { passphrase, progress }, () => {})));
+      await explained('on stdout', async () => {
+        for await (const piece of written(runtime, { passphrase, progress }, () => {})) await writeOut(piece);
+      });
       return undefined;
     }
     const { shown, made } = await backUp(runtime, { given, passphrase, progress });
@@ -61,7 +61,7 @@ function written(
 ) {
   const options = {
     at: new Date(at),
-    by: operator(runtime),
+    by: operatorContext({ runtime }, null),
     passphrase,
     onProgress: (note: string) => progress.show(note),
   };
@@ -109,16 +109,12 @@ export async function backUp(
     writing.progress.clear();
     if (made === undefined) throw new TypeError('the archive was not read to its end');
     const backup = { file: shown, createdAt: instantOf(at), bytes: made.bytes };
-    const by = operator(runtime);
+    const by = operatorContext({ runtime }, null);
     await backups.add(by, backup);
     // The operator knows the place. `svc doctor` names these until then.
     for (const file of gone) await backups.remove(by, file);
     return { shown, made };
   });
-}
-
-function operator({ random }: Pick<Runtime, 'random'>): AuditContext {
-  return { projectId: null, actor: { kind: 'operator', id: 'cli' }, requestId: random.id() };
 }
 
 const list = command({
@@ -157,10 +153,6 @@ const list = command({
 
 /** `svc backup …` */
 export const backupCommands = [create, backupVerify, backupRestore, list];
-
-async function toStdout(bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const piece of bytes) await writeOut(piece);
-}
 
 function resultOf(file: string, { bytes, sha256, tables, files, schema, masterKey }: MadeBackup): CommandResult {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);

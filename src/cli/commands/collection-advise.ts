@@ -1,5 +1,5 @@
 import type { AdvisedScan } from '#src/features/index.js';
-import { type ApplianceCall, command } from '../line/command.js';
+import { type ApplianceCall, command, optionalProject } from '../line/command.js';
 import { usageError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
 
@@ -9,11 +9,10 @@ export const adviseCommand = command({
   summary: 'Lists slow queries that no index serves, and the commands that add the missing indexes',
   arguments: [{ name: 'COLLECTION', summary: 'id of a collection (default: all of them)', optional: true }],
   options: [
-    { flag: '--project', short: '-p', value: 'ID', summary: 'only the collections of this project', values: 'project' },
+    optionalProject('only the collections of this project'),
     { flag: '--database', value: 'ID', summary: 'only those of this database; needs --project', values: 'database' },
   ],
   examples: ['svc collection advise', 'svc collection advise posts --project shop --database blog --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
     const scans = await features.scans.advise(runtime.db, await selectionOf(call));

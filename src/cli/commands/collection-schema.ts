@@ -1,26 +1,24 @@
 import { Failure } from '#src/contract/errors.js';
 import { attributesApi, attributeTypes, newAttributesApi, relationsApi, typeNames } from '#src/features/index.js';
 import { parseJson } from '#src/platform/text/json.js';
-import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
+import { type ApplianceCall, type CommandResult, type ParsedArgs, projectCommand } from '../line/command.js';
+import { commaList } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { inGroup } from '../line/options.js';
+import { notFoundError, usageError } from '../terminal/exit.js';
 import { pairs } from '../terminal/table.js';
 import { type AttributeReply, attributeRow, collectionOf, databaseOption, indexedOf } from './collection-view.js';
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection', values: 'collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
 const typePaths = [...types.map(({ path }) => path), attributeTypes.relationship.path];
-const relations = 'Relationships';
 type Type = (typeof types)[number];
-const bounds = 'Bounds';
 
-const addAttribute = command({
+const addAttribute = projectCommand({
   path: 'collection add-attribute',
   summary: 'Adds an attribute to the documents of a collection. Running servers use it at the next request',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the attribute in documents' }],
   options: [
-    projectOption,
     databaseOption,
     { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: typePaths },
     { flag: '--required', summary: 'every document must have a value' },
@@ -30,26 +28,28 @@ const addAttribute = command({
       summary: 'encrypt the values in the database; queries and indexes cannot name the attribute then',
     },
     { flag: '--default', value: 'VALUE', summary: 'value of new documents that do not set the attribute' },
-    { flag: '--size', value: 'N', summary: 'maximum number of characters of a string', group: bounds },
-    { flag: '--min', value: 'NUMBER', summary: 'minimum of a number', group: bounds },
-    { flag: '--max', value: 'NUMBER', summary: 'maximum of a number', group: bounds },
-    { flag: '--elements', value: 'LIST', summary: 'the values of an enum, separated by commas', group: bounds },
-    { flag: '--related', value: 'COLLECTION', summary: 'the collection of the related documents', group: relations },
-    {
-      flag: '--relation',
-      value: 'RELATION',
-      summary: 'how many documents of each collection are related',
-      choices: relationsApi.create.input.body.shape.type.options,
-      group: relations,
-    },
-    { flag: '--two-way', value: 'KEY', summary: 'name of the relationship in related documents', group: relations },
-    {
-      flag: '--on-delete',
-      value: 'RULE',
-      summary: 'what becomes of related documents: restrict unless set',
-      choices: relationsApi.create.input.body.shape.onDelete.unwrap().options,
-      group: relations,
-    },
+    ...inGroup('Bounds', [
+      { flag: '--size', value: 'N', summary: 'maximum number of characters of a string' },
+      { flag: '--min', value: 'NUMBER', summary: 'minimum of a number' },
+      { flag: '--max', value: 'NUMBER', summary: 'maximum of a number' },
+      { flag: '--elements', value: 'LIST', summary: 'the values of an enum, separated by commas' },
+    ]),
+    ...inGroup('Relationships', [
+      { flag: '--related', value: 'COLLECTION', summary: 'the collection of the related documents' },
+      {
+        flag: '--relation',
+        value: 'RELATION',
+        summary: 'how many documents of each collection are related',
+        choices: relationsApi.create.input.body.shape.type.options,
+      },
+      { flag: '--two-way', value: 'KEY', summary: 'name of the relationship in related documents' },
+      {
+        flag: '--on-delete',
+        value: 'RULE',
+        summary: 'what becomes of related documents: restrict unless set',
+        choices: relationsApi.create.input.body.shape.onDelete.unwrap().options,
+      },
+    ]),
   ],
   examples: [
     'svc collection add-attribute posts title --project shop --database blog --type string --size 200 --required',
@@ -58,22 +58,21 @@ const addAttribute = command({
     'svc collection add-attribute posts tags --project shop --database blog --type string --size 40 --array',
     'svc collection add-attribute posts replies --project shop --database blog --type relationship --related posts --relation oneToMany --two-way reply-to --on-delete cascade',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
     if (args.required('--type') === attributeTypes.relationship.path) return addRelationship(call);
     for (const option of ['related', 'relation', 'two-way', 'on-delete'] as const)
-      if (args.text(`--${option}`) !== undefined)
-        throw usageError(`--${option} needs --type relationship.`, 'leave it out');
+      if (args.isGiven(`--${option}`)) throw usageError(`--${option} needs --type relationship.`, 'leave it out');
     // `--type` only accepts these paths and the relationship.
     const type = types.find(({ path }) => path === args.required('--type')) as Type;
     for (const option of ['size', 'min', 'max', 'elements'] as const) {
-      if (args.text(`--${option}`) !== undefined && !(option in type.options))
+      if (args.isGiven(`--${option}`) && !(option in type.options))
         throw usageError(`--${option} cannot be used with --type ${type.path}.`, 'leave it out');
     }
     if (args.isSet('--encrypt') && !type.canEncrypt)
       throw usageError(`--encrypt cannot be used with --type ${type.path}.`, 'leave it out');
-    const input = {
+    const elements = args.text('--elements');
+    const body = {
       key: args.argument('KEY'),
       required: args.isSet('--required'),
       array: args.isSet('--array'),
@@ -82,12 +81,8 @@ const addAttribute = command({
       size: typedValue(args, '--size', 'integer'),
       min: typedValue(args, '--min', 'double'),
       max: typedValue(args, '--max', 'double'),
-      elements: args
-        .text('--elements')
-        ?.split(',')
-        .map((element) => element.trim()),
+      elements: elements === undefined ? undefined : commaList(elements),
     };
-    const body = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');
     const added = await invokeAsOperator(call, type.create, { params, body });
     const { answerMaxBytes } = call.runtime.config;
@@ -97,16 +92,15 @@ const addAttribute = command({
   },
 });
 
-const removeAttribute = command({
+const removeAttribute = projectCommand({
   path: 'collection remove-attribute',
   summary: 'Removes an attribute and its values from all documents',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the attribute' }],
-  options: [projectOption, databaseOption],
+  options: [databaseOption],
   examples: [
     'svc collection remove-attribute posts tags --project shop --database blog --yes',
     'svc collection add-attribute posts spam --project shop --database blog --type boolean > /dev/null && svc collection remove-attribute posts spam --project shop --database blog --yes --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const params = { ...collectionOf(call, 'COLLECTION'), key: call.args.argument('KEY') };
     const { key } = await invokeAsOperator(call, attributesApi.get, { params });
@@ -116,12 +110,11 @@ const removeAttribute = command({
   },
 });
 
-const addIndex = command({
+const addIndex = projectCommand({
   path: 'collection add-index',
   summary: 'Adds an index, which makes queries faster or keeps values unique',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the index' }],
   options: [
-    projectOption,
     databaseOption,
     {
       flag: '--type',
@@ -140,7 +133,6 @@ const addIndex = command({
     'svc collection add-index posts most-read --project shop --database blog --attributes views:desc,title',
     'svc collection add-index posts one-title --project shop --database blog --attributes title --type unique --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
     const body = {
@@ -148,10 +140,8 @@ const addIndex = command({
       type: args.text('--type') ?? 'key',
       ...sortedAttributes(args.required('--attributes')),
     };
-    const value = await invokeAsOperator(call, attributesApi.createIndex, {
-      params: collectionOf(call, 'COLLECTION'),
-      body,
-    });
+    const params = collectionOf(call, 'COLLECTION');
+    const value = await invokeAsOperator(call, attributesApi.createIndex, { params, body });
     return {
       value,
       text: pairs([
@@ -164,16 +154,15 @@ const addIndex = command({
   },
 });
 
-const removeIndex = command({
+const removeIndex = projectCommand({
   path: 'collection remove-index',
   summary: 'Removes an index. The documents do not change',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the index' }],
-  options: [projectOption, databaseOption],
+  options: [databaseOption],
   examples: [
     'svc collection remove-index posts most-read --project shop --database blog',
     'svc collection remove-index posts one-title --project shop --database blog --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const key = call.args.argument('KEY');
     await invokeAsOperator(call, attributesApi.deleteIndex, { params: { ...collectionOf(call, 'COLLECTION'), key } });
@@ -191,21 +180,19 @@ function shownAttribute(attribute: AttributeReply): CommandResult {
 
 async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
   const { args } = call;
-  const isGiven = (flag: `--${string}`) => args.isSet(flag) || args.text(flag) !== undefined;
   const foreign = (
     ['--required', '--array', '--encrypt', '--default', '--size', '--min', '--max', '--elements'] as const
-  ).find(isGiven);
+  ).find(args.isGiven);
   if (foreign !== undefined) throw usageError(`${foreign} cannot be used with --type relationship.`, 'leave it out');
-  const missing = (['--related', '--relation'] as const).find((flag) => args.text(flag) === undefined);
+  const missing = (['--related', '--relation'] as const).find((flag) => !args.isGiven(flag));
   if (missing !== undefined) throw usageError(`--type relationship needs ${missing}.`, `add ${missing}`);
   const twoWayKey = args.text('--two-way');
-  const onDelete = args.text('--on-delete');
   const body = {
     key: args.argument('KEY'),
     relatedCollectionId: args.required('--related'),
     type: args.required('--relation'),
     ...(twoWayKey === undefined ? {} : { twoWay: true, twoWayKey }),
-    ...(onDelete === undefined ? {} : { onDelete }),
+    onDelete: args.text('--on-delete'),
   };
   const params = collectionOf(call, 'COLLECTION');
   await requireRelated(call, params);
@@ -214,7 +201,7 @@ async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
 
 /** Parses `title` or `title:desc`, separated by commas. Keys contain no colons. */
 function sortedAttributes(list: string) {
-  const parts = list.split(',').map((part) => part.trim().split(':'));
+  const parts = commaList(list).map((part) => part.split(':'));
   const wrong = parts.find(([, order = 'asc', ...more]) => more.length > 0 || !/^(asc|desc)$/i.test(order));
   if (wrong !== undefined)
     throw usageError(
@@ -237,7 +224,7 @@ async function requireRelated(call: ApplianceCall, { databaseId }: { readonly da
   await features.databases.getCollection(runtime.db, { ...own, collectionId }).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.type !== 'collection_not_found') throw error;
     const next = `svc collection list --project ${projectId} --database ${databaseId}`;
-    throw new CommandError('notFound', error.type, `There is no collection ${collectionId} to relate to.`, next);
+    throw notFoundError(error.type, `There is no collection ${collectionId} to relate to.`, next);
   });
 }
 

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { attributesApi, CollectionSize, databasesApi } from '#src/features/index.js';
 import { printJson } from '#src/platform/text/json.js';
-import type { ApplianceCall } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import type { ApplianceCall, CommandResult } from '../line/command.js';
 import { Lines } from '../terminal/lines.js';
 import { columns, pairs } from '../terminal/table.js';
 

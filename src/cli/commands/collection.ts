@@ -1,10 +1,19 @@
 import { databasesApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../line/command.js';
-import { onOrOff, switchOption } from '../line/input.js';
+import { type ParsedArgs, projectCommand } from '../line/command.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import {
+  confirmOption,
+  enabledOption,
+  idOption,
+  listOrNone,
+  nameArgument,
+  newNameOption,
+  onOrOff,
+  requireChange,
+  switchOption,
+} from '../line/options.js';
 import { noteMore, wholeList } from '../line/page.js';
 import { withRemovedTables } from '../line/removal.js';
-import { usageError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
 import { collectionOf, databaseOption, shownCollection } from './collection-view.js';
 
@@ -16,38 +25,30 @@ const permission = {
   repeated: true,
 } as const;
 const security = switchOption('--document-security', 'on gives each document its own permissions (default: off)');
-const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
+const settings = [permission, security, enabledOption] as const;
 
-const permissionsOf = ({ args }: ApplianceCall) => {
-  const permissions = args.list('--permission');
-  return permissions.length === 0 ? {} : { permissions: permissions.filter((one) => one !== 'none') };
-};
+/** Converts the flags to body members. */
+const settingsOf = (args: ParsedArgs) => ({
+  permissions: listOrNone(args, '--permission'),
+  ...onOrOff(args, security),
+  ...onOrOff(args, enabledOption),
+});
 
-const create = command({
+const create = projectCommand({
   path: 'collection create',
   summary: 'Creates a collection of documents',
-  arguments: [{ name: 'NAME', summary: 'display name' }],
-  options: [
-    projectOption,
-    databaseOption,
-    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
-    permission,
-    security,
-    enabled,
-  ],
+  arguments: [nameArgument],
+  options: [databaseOption, idOption, ...settings],
   examples: [
     `svc collection create Posts --project shop --database blog --id posts --permission 'read("any")'`,
     'svc collection create Drafts --project shop --database blog --id drafts --document-security on --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
     const body = {
       collectionId: args.text('--id') ?? 'unique()',
       name: args.argument('NAME'),
-      ...permissionsOf(call),
-      ...onOrOff(args, security),
-      ...onOrOff(args, enabled),
+      ...settingsOf(args),
     };
     const params = { databaseId: args.required('--database') };
     const made = await invokeAsOperator(call, databasesApi.createCollection, { params, body });
@@ -56,15 +57,14 @@ const create = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'collection list',
   summary: 'Lists the collections of a database',
-  options: [projectOption, databaseOption],
+  options: [databaseOption],
   examples: [
     'svc collection list --project shop --database blog',
     'svc collection list --project shop --database blog --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const params = { databaseId: call.args.required('--database') };
     const value = await invokeAsOperator(call, databasesApi.listCollections, { params, query: wholeList });
@@ -82,17 +82,16 @@ const list = command({
   },
 });
 
-const show = command({
+const show = projectCommand({
   path: 'collection show',
   summary:
     'Shows a collection with its attributes and indexes, and its size. The size is counted, which can take up to 20 seconds',
   arguments: [idArgument],
-  options: [projectOption, databaseOption],
+  options: [databaseOption],
   examples: [
     'svc collection show posts --project shop --database blog',
     'svc collection show posts --project shop --database blog --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const params = collectionOf(call, 'ID');
     const collection = await invokeAsOperator(call, databasesApi.getCollection, { params });
@@ -101,54 +100,33 @@ const show = command({
   },
 });
 
-const update = command({
+const update = projectCommand({
   path: 'collection update',
   summary: 'Changes the name, permissions or document security of a collection, or enables or disables it',
   arguments: [idArgument],
-  options: [
-    projectOption,
-    databaseOption,
-    { flag: '--name', value: 'NAME', summary: 'the new name' },
-    permission,
-    security,
-    enabled,
-  ],
+  options: [databaseOption, newNameOption, ...settings],
   examples: [
     `svc collection update posts --project shop --database blog --permission 'read("users")' --permission 'create("users")'`,
     'svc collection update drafts --project shop --database blog --name "Old drafts" --enabled off --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
-    const name = args.text('--name');
-    const body = {
-      ...(name === undefined ? {} : { name }),
-      ...permissionsOf(call),
-      ...onOrOff(args, security),
-      ...onOrOff(args, enabled),
-    };
-    if (Object.keys(body).length === 0)
-      throw usageError('There is nothing to change.', 'give --name, --permission, --document-security or --enabled');
-    return shownCollection(
-      await invokeAsOperator(call, databasesApi.updateCollection, { params: collectionOf(call, 'ID'), body }),
-    );
+    const body = { name: args.text('--name'), ...settingsOf(args) };
+    requireChange(body, 'give --name, --permission, --document-security or --enabled');
+    const params = collectionOf(call, 'ID');
+    return shownCollection(await invokeAsOperator(call, databasesApi.updateCollection, { params, body }));
   },
 });
 
-const remove = command({
+const remove = projectCommand({
   path: 'collection delete',
   summary: 'Deletes a collection with all its documents',
   arguments: [idArgument],
-  options: [
-    projectOption,
-    databaseOption,
-    { flag: '--confirm', value: 'NAME', summary: 'id or name of the collection, to confirm without a prompt' },
-  ],
+  options: [databaseOption, confirmOption('collection')],
   examples: [
     'svc collection delete drafts --project shop --database blog --confirm drafts',
     `svc collection create Trial --project shop --database blog --id trial > /dev/null && svc collection delete trial --project shop --database blog --confirm Trial --json`,
   ],
-  needs: 'appliance',
   run: async (call) => {
     const params = collectionOf(call, 'ID');
     const { collectionId: $id } = params;

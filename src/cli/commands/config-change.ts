@@ -3,11 +3,10 @@ import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { load } from '../installation/installation.js';
 import { changeSettings, requireValue, settingNamed } from '../installation/settings-change.js';
-import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
+import { type CommandCall, type CommandResult, command, type ParsedArgs } from '../line/command.js';
 import { readSecretFile, readStdin } from '../line/input.js';
 import { idsOf, offered } from '../line/listed-ids.js';
-import { ofCommands, reloadable } from '../serving/reloadable.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { ofCommands, reloadable } from '../serving/reload.js';
 import { usageError } from '../terminal/exit.js';
 
 const keyArgument = {

@@ -6,7 +6,7 @@ import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
-import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
+import { tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openLocation, probeFileStore } from '#src/platform/file-store/index.js';
@@ -14,13 +14,7 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 import { namingOwner, refusalOf } from '../installation/database-refusal.js';
 import { maskUrl } from '../installation/database-url.js';
 import { forCommand, wrongMasterKey } from '../installation/run-command.js';
-import {
-  dataDirectoryProblems,
-  fileStoreProblems,
-  logFileProblems,
-  repeatedSettings,
-  templatesProblems,
-} from '../installation/settings-problems.js';
+import { fileStoreProblems, localProblems, repeatedSettings } from '../installation/settings-problems.js';
 import { type CommandCall, command } from '../line/command.js';
 import { type CommandError, explain } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
@@ -66,13 +60,7 @@ const check = command({
     const validity = tlsValidity(config);
     const certificate = validity && tlsTimeProblem(validity, Date.now());
     if (certificate !== undefined) warnings.push(certificate.message);
-    const problems = [
-      ...dataDirectoryProblems(config),
-      ...tlsFileProblems(config),
-      ...templatesProblems(config),
-      ...logFileProblems(config),
-      ...(await fileStoreProblems(config, serviceProblem)),
-    ];
+    const problems = [...localProblems(config), ...(await fileStoreProblems(config, serviceProblem))];
     const refusal = await databaseRefusal(config, output, warnings);
     for (const warning of warnings) output.note(`${warning}.`);
     if (problems.length > 0) {
@@ -87,6 +75,9 @@ const check = command({
   },
 });
 
+/** Error for a database that the service cannot use. */
+type Refusal = DatabaseError | CommandError;
+
 /** `svc config …` */
 export const configCommands = [show, check, ...configChangeCommands];
 
@@ -98,7 +89,7 @@ async function databaseRefusal(
   config: Config,
   output: CommandCall['output'],
   warnings: string[],
-): Promise<DatabaseError | CommandError | undefined> {
+): Promise<Refusal | undefined> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file !== null && isAbsent(file) && logWithoutFile(file) === undefined) {
     warnings.push(`There is no database at ${resolve(file)} yet; svc init makes one`);
@@ -108,10 +99,7 @@ async function databaseRefusal(
 }
 
 /** Returns an error if the database was set up with another master key. A database without a schema has no key yet. */
-async function keyRefusal(
-  config: Config,
-  output: CommandCall['output'],
-): Promise<DatabaseError | CommandError | undefined> {
+async function keyRefusal(config: Config, output: CommandCall['output']): Promise<Refusal | undefined> {
   try {
     const appliance = await createAppliance(forCommand(config, output), { writeLog: () => {} });
     try {
@@ -129,7 +117,7 @@ async function keyRefusal(
 }
 
 /** Formats the error for a list of problems, with the setting that it concerns. */
-function aboutDatabase(refusal: DatabaseError | CommandError): string {
+function aboutDatabase(refusal: Refusal): string {
   const setting = refusal instanceof DatabaseError ? 'SVC_DATABASE_URL' : 'SVC_MASTER_KEY';
   return `${setting}: ${explain(refusal).message.replace(/\.$/, '')}`;
 }

@@ -1,14 +1,13 @@
 import type { JobState } from '#src/features/index.js';
 import { runCommand } from '../installation/run-command.js';
 import { type ApplianceCall, type CommandCall, command } from '../line/command.js';
-import { CommandError } from '../terminal/exit.js';
+import { type CommandError, conflictError, failedError, notFoundError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
 
 const list = command({
   path: 'cron list',
   summary: 'Lists the jobs with their last and next run, their last error, and the process that runs them',
   examples: ['svc cron list', 'svc cron list --json'],
-  needs: 'appliance',
   run: async ({ features }) => {
     const jobs = await features.jobs.list();
     return {
@@ -27,20 +26,18 @@ const run = command({
   summary: 'Runs a job now. Exit code 5 if another process is running it, 1 if it fails',
   arguments: [{ name: 'JOB', summary: 'name of the job; svc cron list', values: 'cron' }],
   examples: ['svc cron run sessions.expire', 'svc cron run limits.prune --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { jobs } = call.features;
     const name = call.args.argument('JOB');
     if (name === call.features.backups.job && !jobs.names.includes(name))
-      throw new CommandError(
-        'notFound',
+      throw notFoundError(
         'job_not_found',
         `The job ${name} makes scheduled backups, and SVC_BACKUP_CRON is not set.`,
         "svc backup create makes a backup now; svc config set SVC_BACKUP_CRON '0 3 * * *' schedules them",
       );
     if (!jobs.names.includes(name)) {
       const message = `There is no job ${name}. The jobs are: ${jobs.names.join(', ')}.`;
-      throw new CommandError('notFound', 'job_not_found', message, 'svc cron list');
+      throw notFoundError('job_not_found', message, 'svc cron list');
     }
     const done = await jobs.run(name);
     if (done === undefined) throw await heldError(call, name);
@@ -48,7 +45,7 @@ const run = command({
     if (outcome === 'ok')
       return { value: { job: name, outcome, durationMs }, text: `${name} is done: ${durationMs} ms` };
     const reason = error ?? 'It ran longer than its lease, and another process took it over.';
-    throw new CommandError('failed', 'job_failed', `${name} failed. ${reason}`, 'svc cron list');
+    throw failedError('job_failed', `${name} failed. ${reason}`, 'svc cron list');
   },
 });
 
@@ -73,5 +70,5 @@ async function heldError({ features }: ApplianceCall, name: string): Promise<Com
   const job = (await features.jobs.list()).find((one) => one.name === name);
   const holder = job?.owner ? ` (${job.owner}, at least until ${job.leaseUntil})` : '';
   const message = `Another process is running ${name}${holder}.`;
-  return new CommandError('conflict', 'job_running', message, 'wait for it; svc cron list shows running jobs');
+  return conflictError('job_running', message, 'wait for it; svc cron list shows running jobs');
 }

@@ -14,13 +14,12 @@ import type { Runtime } from '#src/platform/index.js';
 import { databaseName, holdsPassword } from '../installation/database-url.js';
 import { requireDatabase } from '../installation/installation.js';
 import { requireCurrentSchema, withRuntime } from '../installation/run-command.js';
-import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
+import { type CommandCall, type CommandResult, command, type ParsedArgs } from '../line/command.js';
 import { readStdin, valid } from '../line/input.js';
 import { requireNoServer } from '../serving/running-servers.js';
 import { bytesText, durationText } from '../serving/status-lines.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
-import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { CommandError, conflictError, failedError, shellWord, usageError } from '../terminal/exit.js';
 import { createProgress } from '../terminal/progress.js';
 import { ownerOf } from './backup-place.js';
 
@@ -53,7 +52,9 @@ export const dbCopy = command({
       requireCurrentSchema(await source.migrator.status());
       if (live) output.note('Later writes of a running server are not in the copy.');
       else await requireNoServer(source, 'its later writes would be missing. --live copies a snapshot all the same.');
-      return explained(() => copyInto(source, target, call, resume));
+      return copyInto(source, target, call, resume).catch((error) => {
+        throw explanationOf(error);
+      });
     });
     setOwner(target);
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
@@ -195,19 +196,11 @@ function freeBytes(file: string): number | null {
   return bavail * bsize;
 }
 
-async function explained<T>(body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    throw explanationOf(error);
-  }
-}
-
 const again = 'run the command again without --resume';
 
 function explanationOf(error: unknown): unknown {
   if (error instanceof BackupError)
-    return new CommandError('failed', 'copy_failed', `The database cannot be copied: ${error.message}.`);
+    return failedError('copy_failed', `The database cannot be copied: ${error.message}.`);
   if (error instanceof DatabaseError && error.kind === 'busy')
     return conflict('database_in_use', 'Another process uses the database.', 'end it, then run this command again');
   if (!(error instanceof CopyError)) return error;
@@ -215,18 +208,13 @@ function explanationOf(error: unknown): unknown {
   if (reason === 'taken')
     return conflict('copy_taken_over', 'Another process goes on with this copy.', 'wait until it has ended');
   if (reason === 'changed')
-    return new CommandError(
-      'failed',
-      'source_changed',
-      'The source has other tables than when this copy began.',
-      again,
-    );
+    return failedError('source_changed', 'The source has other tables than when this copy began.', again);
   const message = `These tables differ from the source: ${tables.join(', ')}. It was changed after the copy began.`;
-  return new CommandError('failed', 'copy_different', message, again);
+  return failedError('copy_different', message, again);
 }
 
 function conflict(type: string, message: string, fix: string): CommandError {
-  return new CommandError('conflict', type, message, fix);
+  return conflictError(type, message, fix);
 }
 
 /** Gives a file that root has made to the owner of the data directory. */

@@ -1,7 +1,6 @@
 import type { Report } from '../doctor/check.js';
 import { examine } from '../doctor/examination.js';
-import type { Level } from '../doctor/finding.js';
-import { findingLines } from '../doctor/findings.js';
+import { findingLines, type Level } from '../doctor/finding.js';
 import { command } from '../line/command.js';
 import { exitCodes } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';

@@ -7,8 +7,7 @@ import { visible } from '#src/contract/visible.js';
 import type { Attribute, ImportedDocument } from '#src/features/index.js';
 import { conversionOf } from '../document-records/foreign-rows.js';
 import { type DocumentFormat, type DocumentRecord, documentRecords } from '../document-records/index.js';
-import { type ApplianceCall, command, projectOption } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { type ApplianceCall, type CommandResult, projectCommand } from '../line/command.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
@@ -26,13 +25,12 @@ const batch = { documents: 200, bytes: 1_000_000 } as const;
 const lineBytes = 33_554_432;
 
 /** `svc document import` */
-export const importDocuments = command({
+export const importDocuments = projectCommand({
   path: 'document import',
   summary:
     'Creates documents from a CSV file or a file with one JSON object per line. The server can keep running. Reports lines that it cannot write, and writes the others',
   arguments: [{ name: 'FILE', summary: 'the file; - for stdin' }],
   options: [
-    projectOption,
     databaseOption,
     collectionOption,
     formatOption,
@@ -43,17 +41,11 @@ export const importDocuments = command({
     'svc document import posts.ndjson --project shop --database blog --collection posts --upsert',
     'svc document import posts.csv --project shop --database blog --collection posts --upsert --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args, features, output } = call;
     const file = args.argument('FILE');
     const format = formatOf(call, file);
-    const place = await transferPlace(call);
-    const { attributes } = await features.databases.getCollection(call.runtime.db, {
-      projectId: place.project.id,
-      databaseId: place.databaseId,
-      collectionId: place.collectionId,
-    });
+    const { place, attributes } = await transferPlace(call);
     const ending = new AbortController();
     const [chunks, size] = importSource(file, ending.signal);
     const progress = createProgress(output);

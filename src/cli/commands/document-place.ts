@@ -1,4 +1,4 @@
-import type { TransferPlace } from '#src/features/index.js';
+import type { Attribute, TransferPlace } from '#src/features/index.js';
 import { type DocumentFormat, documentFormats } from '../document-records/index.js';
 import type { ApplianceCall } from '../line/command.js';
 
@@ -17,12 +17,17 @@ export const formatOption = {
   choices: documentFormats,
 } as const;
 
-/** Resolves the collection of a command. Throws Failure if it does not exist. */
-export async function transferPlace({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
-  const project = await features.projects.get(runtime.db, args.required('--project'));
+/** Resolves the collection of a command, and reads its attributes. Throws Failure if it does not exist. */
+export async function transferPlace({
+  args,
+  features,
+  findProject,
+  runtime,
+}: ApplianceCall): Promise<{ readonly place: TransferPlace; readonly attributes: readonly Attribute[] }> {
+  const project = await findProject();
   const place = { databaseId: args.required('--database'), collectionId: args.required('--collection') };
-  await features.databases.getCollection(runtime.db, { projectId: project.id, ...place });
-  return { project, ...place };
+  const { attributes } = await features.databases.getCollection(runtime.db, { projectId: project.id, ...place });
+  return { place: { project, ...place }, attributes };
 }
 
 /** Prints a note about the format if the file extension does not indicate one. */

@@ -2,7 +2,7 @@ import { feedEvents } from '#src/contract/events.js';
 import { feedLimits } from '#src/contract/limits.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { feedApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { type ApplianceCall, projectCommand } from '../line/command.js';
 import { timeOrAge, valid, wholeNumber } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { usageError } from '../terminal/exit.js';
@@ -24,11 +24,10 @@ interface PrintedPage {
   readonly more: boolean;
 }
 
-const tail = command({
+const tail = projectCommand({
   path: 'events tail',
   summary: 'Prints the last events of a project, oldest first, and those to come, until Ctrl+C',
   options: [
-    projectOption,
     { flag: '--limit', value: 'N', summary: 'how many past events, the last ones (default: 20)' },
     {
       flag: '--since',
@@ -42,14 +41,13 @@ const tail = command({
     'svc events tail --project shop --once',
     'svc events tail --project shop --since 2d --type sessionCreated --once --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args, runtime, features } = call;
     const limit = wholeNumber(args, '--limit', 20, feedLimits.page);
     const since = args.text('--since');
     if (since !== undefined && args.text('--limit') !== undefined)
       throw usageError('--since and --limit exclude each other.', 'give one of them');
-    const { id } = await features.projects.get(runtime.db, args.required('--project'));
+    const { id } = await call.findProject();
     const after =
       since === undefined
         ? await features.feed.before(runtime.db, id, limit, { types: args.list('--type'), resource: undefined })

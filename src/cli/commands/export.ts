@@ -1,18 +1,18 @@
 import { exportToAppwrite } from '../appwrite-export/export.js';
-import { command, projectOption } from '../line/command.js';
-import { CommandError, exitCodes, shellWord } from '../terminal/exit.js';
-import { endAtSignal } from '../terminal/interrupt.js';
+import { projectCommand } from '../line/command.js';
+import { shellWord } from '../terminal/exit.js';
+import { endingSignal } from '../terminal/interrupt.js';
 import { Lines } from '../terminal/lines.js';
 import { createProgress } from '../terminal/progress.js';
 import { columns } from '../terminal/table.js';
+import { exportStopped } from './export-records.js';
 
 /** `svc export` */
-export const exportCommand = command({
+export const exportCommand = projectCommand({
   path: 'export',
   summary:
     'Writes a whole project for another product into a directory that only its owner can read: the schema, requests with users, password hashes and documents, all files, and a program that sends them',
   options: [
-    projectOption,
     { flag: '--format', value: 'FORMAT', summary: 'the other product', choices: ['appwrite'], required: true },
     { flag: '--to', value: 'DIR', summary: 'a new or empty directory', required: true },
   ],
@@ -20,15 +20,13 @@ export const exportCommand = command({
     'svc export --project shop --format appwrite --to shop-for-appwrite',
     'svc export --project shop --format appwrite --to shop-again --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, features, output, runtime } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const { args, output } = call;
+    const project = await call.findProject();
     const directory = args.required('--to');
-    const ending = new AbortController();
-    endAtSignal(() => ending.abort());
+    const signal = endingSignal();
     const progress = createProgress(output);
-    const options = { progress, signal: ending.signal };
+    const options = { progress, signal };
     try {
       const value = await exportToAppwrite({ ...call, projectId: project.id }, project, directory, options);
       const counts = value.kinds.map(({ kind, count }) => [kind, String(count)]);
@@ -41,10 +39,8 @@ export const exportCommand = command({
         next: `read ${shellWord(directory)}/README.md; keep the directory as safe as the database: it has the password hashes`,
       };
     } catch (error) {
-      if (!ending.signal.aborted) throw error;
-      const outcome = process.exitCode === exitCodes.terminated ? 'terminated' : 'interrupted';
-      const fix = `remove ${shellWord(directory)} and run it again`;
-      throw new CommandError(outcome, 'export_stopped', 'The export was stopped.', fix);
+      if (!signal.aborted) throw error;
+      throw exportStopped('The export was stopped.', `remove ${shellWord(directory)} and run it again`);
     } finally {
       progress.clear();
     }

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { toProblem } from '#src/platform/config/config-error.js';
 import { problemsBetween } from '#src/platform/config/cross-field.js';
@@ -10,18 +9,17 @@ import {
   copyObjects,
   type FileStore,
   FileStoreError,
-  type Owner,
   openFileStoreAt,
   probeFileStore,
 } from '#src/platform/file-store/index.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { changeConfig, isWritable } from '../installation/config-file.js';
-import { type CommandCall, command } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { type CommandCall, type CommandResult, command } from '../line/command.js';
 import { count } from '../terminal/count.js';
-import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { conflictError, shellWord, unreachableError, usageError } from '../terminal/exit.js';
 import { createProgress } from '../terminal/progress.js';
 import { pairs } from '../terminal/table.js';
+import { ownerOf } from './backup-place.js';
 
 /** Maximum number of passes. The command ends after a pass that copies nothing, or after this many if uploads continue. */
 const maxPasses = 5;
@@ -82,7 +80,6 @@ const check = command({
   path: 'files check',
   summary: 'Compares the file store with the database, both ways; exit code 1 where they differ',
   examples: ['svc files check', 'svc files check --json'],
-  needs: 'appliance',
   run: async ({ features, loaded, output }) => {
     const progress = createProgress(output);
     const found = await features
@@ -140,7 +137,7 @@ function moveOf(to: string | undefined, config: Config): Move {
   const current = storeOf(config);
   if (filesFrom !== undefined) {
     if (to !== undefined && absolute(to) !== current)
-      throw new CommandError('conflict', 'files_move_unfinished', 'Another move is not finished.', 'svc files move');
+      throw conflictError('files_move_unfinished', 'Another move is not finished.', 'svc files move');
     return { from: filesFrom.reveal(), to: current };
   }
   if (to === undefined) throw usageError('No store is given.', 'name the new store with --to URL');
@@ -149,13 +146,6 @@ function moveOf(to: string | undefined, config: Config): Move {
   if (absolute(to) === current)
     throw usageError('The files are in this store already.', 'name another one with --to URL');
   return { from: current, to: absolute(to) };
-}
-
-/** Owner of copied files when running as root: the owner of the data directory, because the service must read and delete them. */
-function ownerOf(dataDir: string): Owner | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const { uid, gid } = statSync(resolve(dataDir));
-  return { uid, gid };
 }
 
 /** Resolves a directory relative to the current one, because the service may run in another. */
@@ -177,8 +167,7 @@ async function copied(source: FileStore, target: FileStore, output: CommandCall[
     }
   } catch (error) {
     if (!(error instanceof FileStoreError)) throw error;
-    throw new CommandError(
-      'unreachable',
+    throw unreachableError(
       'file_store_unusable',
       `The files cannot be copied: ${whyUnwritable(error.reason)}.`,
       'correct it and run the command again; it goes on where it ended',

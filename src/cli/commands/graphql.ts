@@ -1,16 +1,14 @@
 import { sdlOf } from '#src/graphql/project-sdl.js';
-import { command, projectOption } from '../line/command.js';
+import { projectCommand } from '../line/command.js';
 import { Lines } from '../terminal/lines.js';
 
-const schemaCommand = command({
+const schemaCommand = projectCommand({
   path: 'graphql schema',
   summary: 'Prints the GraphQL schema of a project, with what its documents hold',
-  options: [projectOption],
   examples: ['svc graphql schema --project shop', 'svc graphql schema --project shop > schema.graphql'],
-  needs: 'appliance',
-  run: async ({ args, runtime, features }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const schema = sdlOf((await features.databases.describedCollections(runtime.db, project.id)) ?? []);
+  run: async ({ runtime, features, findProject }) => {
+    const { id } = await findProject();
+    const schema = sdlOf((await features.databases.describedCollections(runtime.db, id)) ?? []);
     return { value: { schema }, text: Lines.text(schema) };
   },
 });

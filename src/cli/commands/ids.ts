@@ -1,8 +1,7 @@
-import type { LoadedConfig } from '#src/platform/config/load.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { notAChoice } from '../line/choices.js';
-import { type CommandCall, command } from '../line/command.js';
-import { idsOf, type Listed, listed } from '../line/listed-ids.js';
+import { type CommandCall, command, optionalProject } from '../line/command.js';
+import { idsOf, type Listed, listed, onlyProject } from '../line/listed-ids.js';
 import { usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 
@@ -13,7 +12,7 @@ const nouns = [...listed, 'cron'] as const;
 const patienceMs = 300;
 
 /** The flags that select the parent resources. */
-const projectFlag = { flag: '--project', short: '-p', value: 'ID', summary: 'the project', values: 'project' } as const;
+const projectFlag = optionalProject('the project');
 const databaseFlag = {
   flag: '--database',
   value: 'ID',
@@ -38,7 +37,7 @@ export const idsCommand = command({
     requireDatabase(loaded.config);
     const flags = flagsOf(noun);
     if (flags.includes(projectFlag) && args.text('--project') === undefined)
-      args.assume('--project', loaded.config.project ?? (await onlyProject(loaded)));
+      args.assume('--project', loaded.config.project ?? (await withPatience(onlyProject(loaded))));
     const within = flags.map(({ flag }) => {
       const id = args.text(flag);
       if (id === undefined) throw usageError(`The flag ${flag} is required for ${noun}.`, `svc ids ${noun} ${flag} ID`);
@@ -52,12 +51,6 @@ export const idsCommand = command({
 function flagsOf(noun: Listed | 'cron'): readonly (typeof projectFlag | typeof databaseFlag)[] {
   if (noun === 'project' || noun === 'cron') return [];
   return noun === 'collection' ? [projectFlag, databaseFlag] : [projectFlag];
-}
-
-/** The project of an installation with one project; undefined for any other number. */
-async function onlyProject(loaded: LoadedConfig): Promise<string | undefined> {
-  const ids = await withPatience(idsOf(loaded, 'project', []));
-  return ids.length === 1 ? ids[0] : undefined;
 }
 
 /** Only the features know the jobs. */

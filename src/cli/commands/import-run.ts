@@ -1,9 +1,8 @@
 import { importAll } from '../import-sources/import.js';
 import type { ImportSource } from '../import-sources/source.js';
-import { type ApplianceCall, type OptionSpec, projectOption } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { type ApplianceCall, type CommandResult, type OptionSpec, projectOption } from '../line/command.js';
 import { exitCodes } from '../terminal/exit.js';
-import { endAtSignal } from '../terminal/interrupt.js';
+import { endingSignal } from '../terminal/interrupt.js';
 import { Lines } from '../terminal/lines.js';
 import { createProgress } from '../terminal/progress.js';
 import { columns, pairs } from '../terminal/table.js';
@@ -26,18 +25,16 @@ export async function runImport(
   name: string,
   open: (signal: AbortSignal) => Promise<ImportSource>,
 ): Promise<CommandResult> {
-  const { args, features, output, runtime } = call;
-  const { id } = await features.projects.get(runtime.db, args.required('--project'));
+  const { args, output } = call;
+  await call.findProject();
   const [dryRun, resume] = [args.isSet('--dry-run'), args.isSet('--resume')];
-  const ending = new AbortController();
-  const { signal } = ending;
-  endAtSignal(() => ending.abort());
+  const signal = endingSignal();
   const progress = createProgress(output);
   const source = await open(signal);
   try {
     const report = await refusalReport(call, progress, name);
     try {
-      const done = await importAll(call, id, source, { dryRun, resume, signal, progress, report: report.add });
+      const done = await importAll(call, source, { dryRun, resume, signal, progress, report: report.add });
       return resultOf(done, { dryRun, isStopped: signal.aborted });
     } finally {
       progress.clear();

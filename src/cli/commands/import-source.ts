@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
 import { foundAt } from '../import-sources/found.js';
 import type { ApplianceCall } from '../line/command.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { fileNotRead } from '../line/input.js';
+import { usageError } from '../terminal/exit.js';
 import type { Progress } from '../terminal/progress.js';
 import { writtenFile } from '../terminal/written-file.js';
 
@@ -13,7 +13,7 @@ import { writtenFile } from '../terminal/written-file.js';
 export function importSource(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
   if (file === '-') return [chunksUntil(signal, process.stdin, 'stdin'), undefined];
   const found = foundAt(file);
-  if (found === undefined) throw unreadable(file, 'ENOENT');
+  if (found === undefined) throw fileNotRead(file, 'ENOENT');
   if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
   return [chunksUntil(signal, createReadStream(file), file), found.size];
 }
@@ -28,13 +28,8 @@ async function* chunksUntil(
   try {
     yield* stream;
   } catch (error) {
-    if (!signal.aborted) throw unreadable(name, error);
+    if (!signal.aborted) throw fileNotRead(name, error);
   }
-}
-
-function unreadable(file: string, error: unknown): CommandError {
-  const fix = 'check the path and its permissions';
-  return new CommandError('notFound', 'file_not_found', `${file} cannot be read: ${whyUnreadable(error)}.`, fix);
 }
 
 /** Creates the report of rejected lines, to a file or stderr. */

@@ -1,6 +1,6 @@
 import { lazy } from '#src/platform/runtime/lazy.js';
 import { command } from '../line/command.js';
-import { readStdin } from '../line/input.js';
+import { commaList, readStdin } from '../line/input.js';
 import { usageError } from '../terminal/exit.js';
 import { importOptions, runImport } from './import-run.js';
 
@@ -30,11 +30,10 @@ export const importSupabase = command({
     'svc import supabase dump.sql --project shop --tables todos,lists,profiles --dry-run',
     'svc import supabase dump.sql --project shop --tables todos,lists,profiles --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
     const { isUrl, openSupabase } = await source.get();
-    const given = args.argument('SOURCE');
+    const [given, names] = [args.argument('SOURCE'), args.text('--tables')];
     const from = given === '-' ? await readStdin('-') : given;
     if (given === '-' && !isUrl(from))
       throw usageError('stdin has no URL that begins with postgres://.', 'name a dump as a file');
@@ -43,11 +42,7 @@ export const importSupabase = command({
         projectId: args.required('--project'),
         databaseId: args.text('--database') ?? 'supabase',
         schema: args.text('--schema') ?? 'public',
-        tables: args
-          .text('--tables')
-          ?.split(',')
-          .map((name) => name.trim())
-          .filter((name) => name !== ''),
+        tables: names === undefined ? undefined : commaList(names).filter((name) => name !== ''),
         storage: args.text('--storage'),
       }),
     );

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { lazy } from '#src/platform/runtime/lazy.js';
 import { openAppwrite } from '../import-sources/appwrite/index.js';
 import { command } from '../line/command.js';
 import { readSecretFile, valid } from '../line/input.js';
-import { importPocketBase } from './import-pocketbase.js';
 import { importOptions, runImport } from './import-run.js';
 import { importSupabase } from './import-supabase.js';
 
@@ -24,7 +24,6 @@ const appwrite = command({
     'svc import appwrite --endpoint "$APPWRITE_ENDPOINT" --source-project shop --key-file appwrite.key --project shop --dry-run',
     'svc import appwrite --endpoint "$APPWRITE_ENDPOINT" --source-project shop --key-file appwrite.key --project shop --json',
   ],
-  needs: 'appliance',
   run: (call) => {
     const { args } = call;
     const url = valid(endpoint, '--endpoint', args.required('--endpoint'));
@@ -37,5 +36,30 @@ const appwrite = command({
   },
 });
 
+/** Loaded by this command only. */
+const pocketBaseSource = lazy(() => import('../import-sources/pocketbase/index.js'));
+
+const pocketbase = command({
+  path: 'import pocketbase',
+  summary:
+    'Imports users, collections, records and files of PocketBase into a project. PocketBase may keep running; nothing is written into its directory. Run it again to import what has changed since',
+  arguments: [{ name: 'DIRECTORY', summary: 'the directory pb_data, or a copy of it' }],
+  options: [
+    ...importOptions,
+    { flag: '--database', value: 'ID', summary: 'id of the database for the collections (default: pocketbase)' },
+  ],
+  examples: [
+    'svc import pocketbase pb_data --project shop --dry-run',
+    'svc import pocketbase pb_data --project shop --json',
+  ],
+  run: async (call) => {
+    const { openPocketBase } = await pocketBaseSource.get();
+    const databaseId = call.args.text('--database') ?? 'pocketbase';
+    return runImport(call, '', () =>
+      openPocketBase(call.args.argument('DIRECTORY'), { projectId: call.args.required('--project'), databaseId }),
+    );
+  },
+});
+
 /** `svc import …` */
-export const importCommands = [appwrite, importPocketBase, importSupabase];
+export const importCommands = [appwrite, pocketbase, importSupabase];

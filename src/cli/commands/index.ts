@@ -34,9 +34,9 @@ import { projectCommands } from './project.js';
 import { projectFileCommands } from './project-file.js';
 import { providerCommands } from './provider.js';
 import { serveCommand } from './serve.js';
-import { smsCommands } from './sms.js';
 import { statusCommand } from './status.js';
 import { teamCommands } from './team.js';
+import { smsTest } from './test-message.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 import { webhookCommands, webhookRemoval } from './webhook.js';
@@ -75,7 +75,7 @@ export const commands: readonly Command[] = [
   ...dbCommands,
   ...mailboxCommands,
   ...mailTextCommands,
-  ...smsCommands,
+  smsTest,
   ...limitsCommands,
   ...auditCommands,
   ...cronCommands,

@@ -13,11 +13,10 @@ import { chooseSettings } from '../installation/first-settings.js';
 import { withFreeId } from '../installation/free-project-id.js';
 import { load } from '../installation/installation.js';
 import { operatorContext, requireKnownSchema, requireMasterKey, wrongMasterKey } from '../installation/run-command.js';
-import { type CommandCall, command } from '../line/command.js';
+import { type CommandCall, type CommandResult, command } from '../line/command.js';
 import { valid } from '../line/input.js';
 import { localUrl } from '../serving/local-url.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, exitCodes, explain, usageError } from '../terminal/exit.js';
+import { CommandError, conflictError, exitCodes, explain, usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { pairs } from '../terminal/table.js';
 
@@ -72,7 +71,8 @@ async function install(call: CommandCall, file: string): Promise<CommandResult> 
       // A lost file cannot be replaced: it contains the master key of the database.
       const other = status.applied.length === 0 ? undefined : await features.masterKey.other(runtime.db);
       if (other !== undefined) throw wrongMasterKey(other);
-      if (!writeConfig(file, renderConfig(values))) throw overtaken(file);
+      if (!writeConfig(file, renderConfig(values)))
+        throw conflictError('file_exists', `${file} was written by another run meanwhile.`, 'svc init');
       undo = () => {
         rmSync(file, { force: true });
         removeDirectories();
@@ -133,10 +133,6 @@ function requireWritable(file: string): void {
   } catch (error) {
     throw fileProblem(file, error);
   }
-}
-
-function overtaken(file: string): CommandError {
-  return new CommandError('conflict', 'file_exists', `${file} was written by another run meanwhile.`, 'svc init');
 }
 
 /** Creates the schema in an empty database. An older schema is left to `svc migrate`. */

@@ -16,11 +16,10 @@ import {
   requireReplaceable,
 } from '../installation/master-key-change.js';
 import { operatorContext, requireMasterKey, requireUsableSchema, withAppliance } from '../installation/run-command.js';
-import { type CommandCall, command } from '../line/command.js';
+import { type CommandCall, type CommandResult, command } from '../line/command.js';
 import { requireNoServer } from '../serving/running-servers.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
-import { CommandError, exitCodes, usageError } from '../terminal/exit.js';
+import { conflictError, exitCodes, usageError } from '../terminal/exit.js';
 import { createProgress } from '../terminal/progress.js';
 
 /** `svc keys rotate-master` */
@@ -106,8 +105,7 @@ async function rotateInFile(
   }
   const begun = isInForce ? undefined : inFile;
   if (begun !== undefined && given !== undefined && !given.bytes.equals(begun.bytes))
-    throw new CommandError(
-      'conflict',
+    throw conflictError(
       'rotation_unfinished',
       'A rotation to another key was interrupted.',
       'run the command without --new-key-file to complete it',
@@ -140,8 +138,7 @@ async function locked<T>(file: MasterKeyFile, inFile: MasterKey | undefined, bod
   const unlock = lockKeyFile(file);
   try {
     if (readMasterKey(file)?.reveal() !== inFile?.reveal())
-      throw new CommandError(
-        'conflict',
+      throw conflictError(
         'rotation_running',
         'Another process has replaced the master key meanwhile.',
         'run this command again to replace it once more',

@@ -1,23 +1,20 @@
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { SigningKeyStatus } from '#src/features/index.js';
-import { type ApplianceCall, command, type ParsedArgs } from '../line/command.js';
+import { type ApplianceCall, type CommandResult, command, optionalProject, type ParsedArgs } from '../line/command.js';
 import { durationUpTo, gotten, span, valid } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
 import { rotateMasterCommand } from './keys-rotate-master.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
-const project = { flag: '--project', short: '-p', value: 'ID', summary: 'the project', values: 'project' } as const;
 
 const status = command({
   path: 'keys status',
   summary:
     'Shows the keys that sign JWTs: the current key, the next one, and retired keys with tokens that are still valid',
-  options: [{ ...project, summary: 'the project (default: all)' }],
+  options: [optionalProject('the project (default: all)')],
   examples: ['svc keys status --project shop', 'svc keys status --json'],
-  needs: 'appliance',
   run: async (call) => shown(call, await chosen(call)),
 });
 
@@ -25,7 +22,7 @@ const rotate = command({
   path: 'keys rotate',
   summary: `Publishes new signing keys and starts to sign with them ${publishSeconds / 60} minutes later. The old keys stay published until their last token has expired`,
   options: [
-    project,
+    optionalProject('the project'),
     { flag: '--all', summary: 'rotate the keys of every project' },
     {
       flag: '--overlap',
@@ -34,11 +31,10 @@ const rotate = command({
     },
   ],
   examples: ['svc keys rotate --project shop', 'svc keys rotate --all --overlap 2h --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, features, auditContext } = call;
     const isAll = args.isSet('--all');
-    if (isAll === (args.text('--project') !== undefined))
+    if (isAll === args.isGiven('--project'))
       throw usageError('No project is given.', 'give either --project ID or --all');
     const seconds = overlapOf(args);
     const projects = await chosen(call);
@@ -56,7 +52,6 @@ const revoke = command({
     `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys[0].kid') --yes --json`,
     `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys.at(-1).kid') --yes --json`,
   ],
-  needs: 'appliance',
   run: async ({ args, prompts, runtime, features, auditContext }): Promise<CommandResult> => {
     const kid = args.argument('KID');
     const owner = await features.projects.get(runtime.db, await features.signingKeys.projectOf(runtime.db, kid));
@@ -74,9 +69,8 @@ const revoke = command({
 /** `svc keys …` */
 export const keysCommands = [status, rotate, revoke, rotateMasterCommand];
 
-async function chosen({ args, runtime, features }: ApplianceCall): Promise<Project[]> {
-  const id = args.text('--project');
-  return id === undefined ? features.projects.list(runtime.db) : [await features.projects.get(runtime.db, id)];
+async function chosen({ args, runtime, features, findProject }: ApplianceCall): Promise<Project[]> {
+  return args.isGiven('--project') ? [await findProject()] : features.projects.list(runtime.db);
 }
 
 /** Parses `--overlap`, the time that old keys stay published. Must be at least the lifetime of their tokens. */

@@ -2,38 +2,24 @@ import { isIP } from 'node:net';
 import { Failure } from '#src/contract/errors.js';
 import type { LimitCounter, LimitSelection } from '#src/features/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
-import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { type ApplianceCall, command, optionalProject, projectCommand } from '../line/command.js';
+import { inGroup } from '../line/options.js';
 import { usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { columns } from '../terminal/table.js';
 
-const selection = [
-  { flag: '--ip', value: 'ADDRESS', summary: 'only the counters of this address', group: 'Selection' },
-  {
-    flag: '--user',
-    value: 'USER',
-    summary: 'only the counters of this user: id or email address',
-    group: 'Selection',
-  },
-] as const;
+const selection = inGroup('Selection', [
+  { flag: '--ip', value: 'ADDRESS', summary: 'only the counters of this address' },
+  { flag: '--user', value: 'USER', summary: 'only the counters of this user: id or email address' },
+]);
 const inMemory = (done: string) =>
   `Note: the classes data, refused and operations are counted in the memory of the server processes. Their counters are not ${done} here; a restart resets them.`;
 
 const show = command({
   path: 'limits show',
   summary: 'Shows the classes of rate limits and, with --project, the counters in use',
-  options: [
-    {
-      flag: '--project',
-      short: '-p',
-      value: 'ID',
-      summary: 'show the counters of this project too',
-      values: 'project',
-    },
-    ...selection,
-  ],
+  options: [optionalProject('show the counters of this project too'), ...selection],
   examples: ['svc limits show', 'svc limits show --project shop --user ada@example.com --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
     const rates = features.limits.rates();
@@ -42,9 +28,8 @@ const show = command({
       rates.map((rate) => [rate.class, rate.kind, `${rate.count}/${rate.seconds}s`, rate.summary]),
       { sentences: true },
     );
-    const projectId = call.args.text('--project');
-    if (projectId === undefined) {
-      if (selection.some(({ flag }) => call.args.text(flag) !== undefined))
+    if (!call.args.isGiven('--project')) {
+      if (selection.some(({ flag }) => call.args.isGiven(flag)))
         throw usageError('--ip and --user select counters of a project.', 'add --project ID; svc project list');
       return {
         value: { classes: rates },
@@ -52,7 +37,7 @@ const show = command({
         next: 'svc limits show --project ID shows the counters in use',
       };
     }
-    const counters = await features.limits.list(runtime.db, await selectionOf(call, projectId));
+    const counters = await features.limits.list(runtime.db, await selectionOf(call));
     call.output.note(inMemory('shown'));
     return {
       value: { limits: counters.map(toLimit), classes: rates },
@@ -67,15 +52,14 @@ const show = command({
   },
 });
 
-const reset = command({
+const reset = projectCommand({
   path: 'limits reset',
   summary: 'Sets the counters of a project to zero: all of them, or those of an address or a user',
-  options: [projectOption, ...selection],
+  options: [...selection],
   examples: ['svc limits reset --project shop --user ada@example.com', 'svc limits reset --project shop --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
-    const chosen = await selectionOf(call, call.args.required('--project'));
+    const chosen = await selectionOf(call);
     const limits = (await features.limits.list(runtime.db, chosen)).map(toLimit);
     const count = await call.work(chosen.projectId, (unit) => features.limits.reset(unit, chosen));
     call.output.note(inMemory('reset'));
@@ -86,8 +70,8 @@ const reset = command({
 /** `svc limits …` */
 export const limitsCommands = [show, reset];
 
-async function selectionOf({ args, runtime, features }: ApplianceCall, projectId: string): Promise<LimitSelection> {
-  const project = await features.projects.get(runtime.db, projectId);
+async function selectionOf({ args, features, findProject }: ApplianceCall): Promise<LimitSelection> {
+  const project = await findProject();
   const [address, user] = [args.text('--ip'), args.text('--user')];
   if (address !== undefined && user !== undefined)
     throw usageError('--ip and --user cannot be combined.', 'give only one of them');

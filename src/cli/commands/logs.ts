@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { visible, visibleJson } from '#src/contract/visible.js';
 import { systemClock } from '#src/platform/runtime/clock.js';
 import { shortLine } from '#src/platform/runtime/log-line.js';
-import { command, type ParsedArgs } from '../line/command.js';
-import { timeOrAge, valid, wholeNumber } from '../line/input.js';
+import { command, optionalProject, type ParsedArgs } from '../line/command.js';
+import { timeOrAge, validFlag, wholeNumber } from '../line/input.js';
 import { isEverything, isSelected, type LogLine, type LogSelection, parseLogLine } from '../serving/log-entries.js';
 import { caughtUp, type LogSource, linesOfFile, linesOfJournal } from '../serving/log-source.js';
 import { usageError } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
-import { writeOut } from '../terminal/stream.js';
+import { writeOut } from '../terminal/output.js';
 
 /** Most lines of `--lines`, because they are kept in memory. */
 const mostLines = 100_000;
@@ -26,7 +26,7 @@ export const logsCommand = command({
       summary: 'begin with the last N of the selected lines (default: all; 10 with --follow and without --since)',
     },
     { flag: '--status', value: 'CODES', summary: 'only requests with these status codes, such as 4xx or 404,5xx' },
-    { flag: '--project', short: '-p', value: 'ID', summary: 'only lines of this project', values: 'project' },
+    optionalProject('only lines of this project'),
     { flag: '--since', value: 'TIME', summary: 'only lines since then: a time, or an age such as 1h' },
   ],
   examples: ['svc logs -n 20', 'svc logs --since 1h', 'svc logs --status 4xx,5xx --json > errors.ndjson'],
@@ -82,11 +82,10 @@ async function* selectedLines(
 }
 
 function selectionOf(args: ParsedArgs): LogSelection {
-  const since = args.text('--since');
   return {
     statuses: statusesOf(args.text('--status')),
     projectId: args.text('--project'),
-    since: since === undefined ? undefined : valid(timeOrAge(systemClock), '--since', since),
+    since: validFlag(args, '--since', timeOrAge(systemClock)),
   };
 }
 

@@ -1,13 +1,10 @@
-import { emailAddress } from '#src/contract/email-address.js';
-
 import { createTexts, lintTexts, messageNames, sampleVariables } from '#src/features/index.js';
 import { createTemplates, type Fault } from '#src/platform/templates/templates.js';
 import { command } from '../line/command.js';
-import { valid } from '../line/input.js';
-import { CommandError } from '../terminal/exit.js';
+import { failedError, notFoundError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { pairs } from '../terminal/table.js';
-import { localeOf, localeOption, sendTest } from './test-message.js';
+import { localeOf, localeOption, mailTest } from './test-message.js';
 
 const preview = command({
   path: 'mail preview',
@@ -21,7 +18,7 @@ const preview = command({
     const message = messageNames.find((one) => one === name);
     if (message === undefined) {
       const problem = `There is no message ${name}. The messages are: ${messageNames.join(', ')}.`;
-      throw new CommandError('notFound', 'message_not_found', problem, 'give one of these names');
+      throw notFoundError('message_not_found', problem, 'give one of these names');
     }
     const templates = createTemplates(config);
     requireValid(await lintTexts(templates, [message]));
@@ -52,25 +49,12 @@ const check = command({
   },
 });
 
-const test = command({
-  path: 'mail test',
-  summary: 'Sends a test mail at once. Exit code 1 if the mail server refuses it, 6 if the server cannot be reached',
-  options: [{ flag: '--to', value: 'ADDRESS', summary: 'the recipient', required: true }, localeOption],
-  examples: [
-    'svc mail test --to ada@example.com || echo "is SVC_SMTP_URL right?"',
-    'svc mail test --to ada@example.com --locale de || echo "is SVC_SMTP_URL right?"',
-  ],
-  needs: 'appliance',
-  run: async ({ args, appliance }) =>
-    sendTest(appliance, 'mail', valid(emailAddress, '--to', args.required('--to')), localeOf(args)),
-});
-
 /** The commands for message templates, and the test of the mail server. */
-export const mailTextCommands = [preview, check, test];
+export const mailTextCommands = [preview, check, mailTest];
 
 /** Throws with one line per fault, in the format of compilers. */
 function requireValid(faults: readonly Fault[]): void {
   if (faults.length === 0) return;
   const lines = faults.map(({ file, line, message }) => `${file}:${line}: ${message}`);
-  throw new CommandError('failed', 'template_faulty', lines, 'correct the file, or remove it to use that of svc');
+  throw failedError('template_faulty', lines, 'correct the file, or remove it to use that of svc');
 }

@@ -1,20 +1,13 @@
 import { addressBelow } from '#src/contract/web-address.js';
 import type { ListedMail, ShownMail } from '#src/features/index.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
-import { type ApplianceCall, command } from '../line/command.js';
+import { type ApplianceCall, type CommandResult, command, optionalProject } from '../line/command.js';
 import { pageLimit } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { conflictError, notFoundError, usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { columns, pairs } from '../terminal/table.js';
 
-const projectOption = {
-  flag: '--project',
-  short: '-p',
-  value: 'ID',
-  summary: 'only mails of this project',
-  values: 'project',
-} as const;
+const projectOption = optionalProject('only mails of this project');
 const maxListed = 1000;
 
 const list = command({
@@ -22,7 +15,6 @@ const list = command({
   summary: 'Lists mails and SMS with their state, newest first',
   options: [projectOption, { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 20)' }],
   examples: ['svc mail list', 'svc mail list --project shop --limit 5 --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
     const limit = pageLimit(call.args, 20, maxListed);
@@ -40,7 +32,6 @@ const show = command({
   arguments: [{ name: 'ID', summary: 'id of the mail', optional: true }],
   options: [{ flag: '--last', summary: 'show the newest mail' }, projectOption],
   examples: ['svc mail show --last || echo "no mail yet"', 'svc mail show --last --project shop || echo "no mail yet"'],
-  needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
     const id = call.args.optionalArgument('ID');
@@ -48,7 +39,7 @@ const show = command({
     const mail = await features.courier.mailbox.find(runtime.db, await projectOf(call), id ?? null);
     if (mail === undefined) {
       const message = id === undefined ? 'There is no mail yet.' : `There is no mail ${id}.`;
-      throw new CommandError('notFound', 'mail_not_found', message, 'svc mail list');
+      throw notFoundError('mail_not_found', message, 'svc mail list');
     }
     return shown(mail);
   },
@@ -59,13 +50,11 @@ const open = command({
   summary:
     'Prints a link that opens the mailbox in a browser on this machine, once and for ten minutes. For installations without a mail server',
   examples: ['svc mail open', 'svc mail open --json'],
-  needs: 'appliance',
   run: async ({ features, loaded: { config } }) => {
     if (config.smtpUrl !== undefined)
-      throw new CommandError('conflict', 'mailbox_unavailable', 'Mails are sent to a mail server.', 'svc mail list');
+      throw conflictError('mailbox_unavailable', 'Mails are sent to a mail server.', 'svc mail list');
     if (!isOnLocalhost(config.baseUrl))
-      throw new CommandError(
-        'conflict',
+      throw conflictError(
         'mailbox_unavailable',
         'The mailbox opens in a browser only while SVC_BASE_URL is on localhost.',
         'svc mail show --last',
@@ -78,9 +67,8 @@ const open = command({
 /** `svc mail list`, `show`, `open` */
 export const mailboxCommands = [list, show, open];
 
-async function projectOf({ args, runtime, features }: ApplianceCall): Promise<string | null> {
-  const id = args.text('--project');
-  return id === undefined ? null : (await features.projects.get(runtime.db, id)).id;
+async function projectOf({ args, findProject }: ApplianceCall): Promise<string | null> {
+  return args.isGiven('--project') ? (await findProject()).id : null;
 }
 
 function shown(mail: ShownMail): CommandResult {

@@ -1,11 +1,9 @@
 import type { StepPlan } from '#src/platform/db/migration-plan.js';
 import { type Migrator, type SchemaStatus, unfinishedCopy } from '#src/platform/db/migrations.js';
-import type { Query } from '#src/platform/db/query.js';
 import { databaseName } from '../installation/database-url.js';
 import { requireKnownSchema } from '../installation/run-command.js';
-import { command } from '../line/command.js';
+import { type CommandResult, command } from '../line/command.js';
 import { requireNoServer } from '../serving/running-servers.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { exitCodes, shellWord, usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { columns } from '../terminal/table.js';
@@ -76,8 +74,8 @@ const down = command({
     requireKnownSchema(before);
     const last = migrator.migrations.find(({ name }) => name === before.applied.at(-1));
     if (args.isSet('--plan')) {
-      const plan = await migrator.planDown();
-      return { value: { ...rest(before), sql: sqlOf(plan) }, text: sqlText(plan) };
+      const sql = ((await migrator.planDown()) ?? []).map((statement) => statement.sql);
+      return { value: { ...rest(before), sql }, text: Lines.text(sql.map((one) => `${one};`).join('\n')) };
     }
     if (last === undefined) return { value: rest(before), text: 'There is no step to revert.' };
     await requireNoServer(runtime, 'a step cannot be reverted under it.');
@@ -122,18 +120,6 @@ function planText(steps: readonly StepPlan[]): Lines {
         `-- locks: ${locks.length === 0 ? 'none' : locks.join(', ')}`,
         ...sql.map((one) => `${one};`),
       ])
-      .join('\n'),
-  );
-}
-
-function sqlOf(statements: readonly Query[] = []): string[] {
-  return statements.map(({ sql }) => sql);
-}
-
-function sqlText(statements: readonly Query[] = []): Lines {
-  return Lines.text(
-    sqlOf(statements)
-      .map((sql) => `${sql};`)
       .join('\n'),
   );
 }

@@ -1,7 +1,7 @@
 import { allows, type PermissionAction, permissionActions, rolesOfAccount } from '#src/contract/permissions.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { databasesApi, documentsApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { type ApplianceCall, projectCommand } from '../line/command.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { Lines } from '../terminal/lines.js';
 import { columns } from '../terminal/table.js';
@@ -23,7 +23,7 @@ interface Verdict {
   readonly because: string;
 }
 
-const explain = command({
+const explain = projectCommand({
   path: 'permission explain',
   summary:
     'Says what a user, or a guest, may do with a collection or one of its documents, and which permission decides',
@@ -32,7 +32,6 @@ const explain = command({
     { name: 'DOCUMENT', summary: 'id of a document (default: what the collection alone allows)', optional: true },
   ],
   options: [
-    projectOption,
     databaseOption,
     { flag: '--user', value: 'USER', summary: 'id or email address of the user (default: a guest)', values: 'user' },
   ],
@@ -40,10 +39,9 @@ const explain = command({
     'svc permission explain posts --project shop --database blog --user ada@example.com',
     'svc permission explain posts --project shop --database blog --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, features, runtime } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const { args, features } = call;
+    const project = await call.findProject();
     const named = args.text('--user');
     const account = named === undefined ? undefined : await features.users.getByIdOrEmail(project.id, named);
     const grants = await grantsOf(call);

@@ -1,8 +1,8 @@
 import { type PlatformType, platformTypes } from '#src/contract/platform.js';
 import type { ProjectPlatform } from '#src/features/index.js';
 import { toPlatform } from '#src/features/index.js';
-import { command, type ParsedArgs, projectOption } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { type CommandResult, command, optionalProject, type ParsedArgs, projectCommand } from '../line/command.js';
+import { idOption } from '../line/options.js';
 import { usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
 
@@ -10,11 +10,10 @@ import { columns, pairs } from '../terminal/table.js';
 const otherWords: Readonly<Record<string, PlatformType>> = { ios: 'apple', macos: 'apple' };
 const typeWords = [...platformTypes, ...Object.keys(otherWords)];
 
-const add = command({
+const add = projectCommand({
   path: 'platform add',
   summary: 'Allows web pages of a hostname, or an app, to call the API for a project',
   options: [
-    projectOption,
     {
       flag: '--hostname',
       value: 'HOST',
@@ -23,7 +22,7 @@ const add = command({
     { flag: '--type', value: 'TYPE', summary: 'where an app runs, or what it is made with', choices: typeWords },
     { flag: '--package', value: 'ID', summary: 'application id, bundle identifier or package name of an app' },
     { flag: '--name', value: 'NAME', summary: 'display name (default: the hostname or package)' },
-    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
+    idOption,
   ],
   examples: [
     'svc platform add --project shop --hostname shop.example.com',
@@ -31,24 +30,20 @@ const add = command({
     'svc platform add --project shop --hostname beta.example.com --id beta',
     'svc platform add --project shop --type android --package com.example.shop',
   ],
-  needs: 'appliance',
-  run: async ({ args, runtime, features, work }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+  run: async ({ args, runtime, features, findProject, work }) => {
+    const project = await findProject();
     const id = args.text('--id') ?? runtime.random.id();
     const input = { id, name: args.text('--name') ?? '', ...hostOf(args) };
     return shown(await work(project.id, (unit) => features.projects.addPlatform(unit, project.id, input)));
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'platform list',
   summary: 'Lists the platforms of a project',
-  options: [projectOption],
   examples: ['svc platform list --project shop', 'svc platform list --project shop --json'],
-  needs: 'appliance',
-  run: async ({ args, runtime, features }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const platforms = await features.projects.platforms(runtime.db, project.id);
+  run: async ({ runtime, features, findProject }) => {
+    const platforms = await features.projects.platforms(runtime.db, (await findProject()).id);
     return {
       value: { total: platforms.length, platforms: platforms.map(toPlatform) },
       text: columns(
@@ -63,24 +58,14 @@ const remove = command({
   path: 'platform remove',
   summary: 'Removes a platform. Running servers refuse its pages or app within a second',
   arguments: [{ name: 'ID', summary: 'id of the platform', values: 'platform' }],
-  options: [
-    {
-      flag: '--project',
-      short: '-p',
-      value: 'ID',
-      summary: 'the project; needed if several have a platform of this id',
-      values: 'project',
-    },
-  ],
+  options: [optionalProject('the project; needed if several have a platform of this id')],
   examples: ['svc platform remove old-site', 'svc platform remove beta --project shop --json'],
-  needs: 'appliance',
-  run: async ({ args, runtime, features, work }) => {
+  run: async ({ args, runtime, features, findProject, work }) => {
     const id = args.argument('ID');
-    const project = args.text('--project');
     const { projectId, hostname } =
-      project === undefined
+      args.text('--project') === undefined
         ? await features.projects.platformById(runtime.db, id)
-        : await features.projects.platform(runtime.db, (await features.projects.get(runtime.db, project)).id, id);
+        : await features.projects.platform(runtime.db, (await findProject()).id, id);
     await work(projectId, (unit) => features.projects.removePlatform(unit, projectId, id));
     return { value: { $id: id, removed: true }, text: `Platform ${id} (${hostname}) is removed.` };
   },

@@ -1,12 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
-import { type ApplianceCall, command } from '../line/command.js';
+import { type ApplianceCall, command, optionalProject } from '../line/command.js';
 import { inputBytes, readSecretFile, readStdin } from '../line/input.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
 import { appwriteKinds, fromAppwriteFile, isAppwriteFile, withKnownTypes } from '../project-file/appwrite.js';
 import { type Change, changeLines, changesOf, labelOf, numberedKeys, requireOnce } from '../project-file/changes.js';
 import { type ProjectFile, printProjectFile, projectFileOf, readProjectText } from '../project-file/file.js';
 import { type Item, itemsOf } from '../project-file/items.js';
-import type { ProjectCall } from '../project-file/project-call.js';
+import { callFor, type ProjectCall } from '../project-file/project-call.js';
 import { revealed } from '../project-file/secrets.js';
 import { readProject } from '../project-file/state.js';
 import { count } from '../terminal/count.js';
@@ -21,11 +21,10 @@ const exportIt = command({
   arguments: [{ name: 'ID', summary: 'id of the project', values: 'project' }],
   options: [{ flag: '--format', value: 'FORMAT', summary: 'default: yaml', choices: ['yaml', 'json'] }],
   examples: ['svc project export shop > shop.yaml', 'svc project export shop --format json > shop.json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, runtime, features } = call;
     const project = await features.projects.get(runtime.db, args.argument('ID'));
-    const value = await readProject({ ...call, projectId: project.id }, project);
+    const value = await readProject(callFor(call, project.id), project);
     return {
       value,
       text: Lines.text(await printProjectFile(value, args.text('--format') === 'json' ? 'json' : 'yaml')),
@@ -42,13 +41,7 @@ const apply = command({
     'Creates and changes what a project file says, and prints the secrets of new keys and webhooks. What the file does not name stays. The files of appwrite-cli are read, too',
   options: [
     { flag: '--file', short: '-f', value: 'FILE', summary: 'YAML or JSON; - reads stdin', required: true },
-    {
-      flag: '--project',
-      short: '-p',
-      value: 'ID',
-      summary: 'the project to change (default: the one that the file names)',
-      values: 'project',
-    },
+    optionalProject('the project to change (default: the one that the file names)'),
     { flag: '--dry-run', summary: 'change nothing, print what would change, and exit with 5 if there is something' },
     { flag: '--prune', summary: 'remove what the file does not name, of the kinds that its format has' },
     { flag: '--confirm', value: 'ID', summary: 'with --prune: id of the project, to confirm without a prompt' },
@@ -57,13 +50,12 @@ const apply = command({
     'svc project export shop > shop.yaml && svc project apply -f shop.yaml',
     'svc project export shop | svc project apply -f - --dry-run --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args, prompts, runtime, features } = call;
     const file = args.required('--file');
     const text = file === '-' ? await readStdin('--file') : readSecretFile(file, '--file', inputBytes.body);
     const { wanted, canName } = wantedOf(call, await readProjectText(text));
-    const ofProject = { ...call, projectId: wanted.project.$id };
+    const ofProject = callFor(call, wanted.project.$id);
     const project = (await features.projects.list(runtime.db)).find(({ id }) => id === ofProject.projectId);
     const found = project === undefined ? [] : (await presentItems(ofProject, project)).filter(canName);
     const named = itemsOf(wanted);
@@ -113,11 +105,13 @@ function wantedOf({ args, output }: ApplianceCall, content: unknown) {
   });
   if (!isAppwriteFile(content)) return { wanted: withId(projectFileOf(content)), canName: () => true };
   const whole = fromAppwriteFile(content);
-  const { file, left: items } = withKnownTypes(whole.file);
-  const left = [...whole.left, ...items.values()];
+  const { file, left: parts } = withKnownTypes(whole.file);
+  const named = parts.map((one) => `the ${labelOf(one)}${one.type === undefined ? '' : ` of the type ${one.type}`}`);
+  const left = [...whole.left, ...named];
   if (left.length > 0) output.note(`These parts have no counterpart in svc and are left out: ${left.join(', ')}.`);
   // An item with the label of a part that is left out replaces that part.
-  const canName = (item: Item) => appwriteKinds.includes(item.kind) && !items.has(labelOf(item));
+  const labels = parts.map(labelOf);
+  const canName = (item: Item) => appwriteKinds.includes(item.kind) && !labels.includes(labelOf(item));
   return { wanted: withId(file), canName };
 }
 

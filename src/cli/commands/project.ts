@@ -4,10 +4,10 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { toProject } from '#src/features/index.js';
 import { withFreeId } from '../installation/free-project-id.js';
 import { switchOf } from '../line/choices.js';
-import { command } from '../line/command.js';
+import { type CommandResult, command } from '../line/command.js';
 import { readSmallFile } from '../line/input.js';
+import { confirmOption, nameArgument, newNameOption } from '../line/options.js';
 import { withRemovalProgress } from '../line/removal.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
 
@@ -16,14 +16,13 @@ const idArgument = { name: 'ID', summary: 'id of the project', values: 'project'
 const create = command({
   path: 'project create',
   summary: 'Creates a project, with its own users, keys, platforms and settings',
-  arguments: [{ name: 'NAME', summary: 'display name' }],
+  arguments: [nameArgument],
   options: [{ flag: '--id', value: 'ID', summary: 'id to use (default: the name in lower case, such as my-app)' }],
   examples: [
     'svc project create Shop --id shop',
     'svc project create "Old shop" --id old-shop',
     'svc project create Trial --id trial --json',
   ],
-  needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
     const name = args.argument('NAME');
     const withId = (id: string) => work(id, (unit) => features.projects.create(unit, { id, name }));
@@ -39,7 +38,6 @@ const list = command({
   path: 'project list',
   summary: 'Lists the projects',
   examples: ['svc project list', 'svc project list --json'],
-  needs: 'appliance',
   run: async ({ runtime, features }) => {
     const projects = await features.projects.list(runtime.db);
     return {
@@ -57,7 +55,6 @@ const show = command({
   summary: 'Shows a project with its settings, hostnames and apps',
   arguments: [idArgument],
   examples: ['svc project show shop', 'svc project show shop --json'],
-  needs: 'appliance',
   run: async ({ args, runtime, features }) => shown(await features.projects.get(runtime.db, args.argument('ID'))),
 });
 
@@ -66,7 +63,7 @@ const update = command({
   summary: 'Changes the name, the settings or the logo of a project. Running servers apply the change within a second',
   arguments: [idArgument],
   options: [
-    { flag: '--name', value: 'NAME', summary: 'the new name' },
+    newNameOption,
     {
       flag: '--set',
       value: 'KEY=VALUE',
@@ -84,7 +81,6 @@ const update = command({
     'svc project update shop --set session.days=7 --set session.limit=5 --json',
     'svc project update shop --set pages.color=#0a7f5a --logo logo.png',
   ],
-  needs: 'appliance',
   run: async ({ args, features, work }) => {
     const id = args.argument('ID');
     const name = args.text('--name');
@@ -110,9 +106,8 @@ const remove = command({
   summary:
     'Deletes a project with its users, keys and everything else in it. Its entries of the audit log stay. If it was interrupted, it continues',
   arguments: [idArgument],
-  options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
+  options: [confirmOption('project')],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, prompts, runtime, features, auditContext } = call;
     const id = args.argument('ID');

@@ -1,33 +1,19 @@
 import { toProvider } from '#src/features/index.js';
-import { findingLines } from '../doctor/findings.js';
+import { findingLines } from '../doctor/finding.js';
 import { notAChoice } from '../line/choices.js';
-import { type ApplianceCall, command, type OptionSpec, projectOption } from '../line/command.js';
-import { onOrOff, switchOption } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { type ApplianceCall, type CommandResult, projectCommand } from '../line/command.js';
+import { onOrOff, requireChange, switchOption } from '../line/options.js';
 import { count } from '../terminal/count.js';
 import { usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
-import { changeable, configFrom, fixed } from './provider-config.js';
+import { changeable, configFrom, configOptions } from './provider-config.js';
 
 const keyArgument = { name: 'KEY', summary: 'key of the provider', values: 'provider' } as const;
 const kinds = ['oauth2', 'oidc', 'saml'];
 const name = { flag: '--name', value: 'NAME', summary: 'display name (default: the key)' } as const;
 const enabled = switchOption('--enabled', 'off refuses logins by the provider (default: on)');
-const addOptions = [
-  projectOption,
-  {
-    flag: '--key',
-    value: 'KEY',
-    summary: 'key of the provider in addresses; for oauth2 the name of a built-in provider',
-    required: true,
-  },
-  name,
-  enabled,
-  ...changeable,
-  ...fixed,
-] as const satisfies readonly OptionSpec[];
 
-const add = command({
+const add = projectCommand({
   path: 'provider add',
   summary: 'Adds a login provider and prints the addresses to register there',
   arguments: [
@@ -38,27 +24,32 @@ const add = command({
       choices: kinds,
     },
   ],
-  options: addOptions,
+  options: [
+    {
+      flag: '--key',
+      value: 'KEY',
+      summary: 'key of the provider in addresses; for oauth2 the name of a built-in provider',
+      required: true,
+    },
+    name,
+    enabled,
+    ...configOptions,
+  ],
   examples: [
     `printf 'the secret' | svc provider add oauth2 --project shop --key github --client-id Iv1.0123 --secret-stdin`,
     `printf 'the secret' | svc provider add oidc --project shop --key corp --issuer https://id.example.com --client-id shop --secret-stdin --json`,
     `printf 'the secret' | svc provider add oauth2 --project shop --key google --client-id 1234.apps.example --secret-stdin`,
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, runtime, features, work } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const { args, features, work } = call;
+    const project = await call.findProject();
     const [key, kind] = [args.required('--key'), args.argument('KIND')];
     if (!kinds.includes(kind)) throw notAChoice('KIND', kind, kinds);
-    const given = await configFrom(args, addOptions, kind);
-    if (kind !== 'saml' && given.clientId === undefined)
+    const given = await configFrom(args, configOptions, kind);
+    const missing = missingIn(given, kind);
+    if (missing !== undefined)
       throw usageError(
-        `--client-id is required for ${kind}.`,
-        `register the application at the provider, with ${addressesText(call, kind, project.id, key)}`,
-      );
-    if (kind === 'saml' && !isDescribed(given))
-      throw usageError(
-        'A SAML provider needs --metadata-url or --metadata-file, or --idp-entity-id, --sso-url and --cert-file.',
+        missing,
         `register the application at the provider, with ${addressesText(call, kind, project.id, key)}`,
       );
     const config = await features.providers.prepare(kind, given);
@@ -68,16 +59,13 @@ const add = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'provider list',
   summary: 'Lists the login providers of a project',
-  options: [projectOption],
   examples: ['svc provider list --project shop', 'svc provider list --project shop --json'],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, runtime, features } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const found = await features.providers.list(runtime.db, project);
+    const { runtime, features } = call;
+    const found = await features.providers.list(runtime.db, await call.findProject());
     return {
       value: { total: found.length, providers: found.map((one) => toProvider(one, features.providers.show(one))) },
       text: columns(
@@ -88,60 +76,47 @@ const list = command({
   },
 });
 
-const show = command({
+const show = projectCommand({
   path: 'provider show',
   summary: 'Shows a login provider without its secret',
   arguments: [keyArgument],
-  options: [projectOption],
   examples: ['svc provider show github --project shop', 'svc provider show corp --project shop --json'],
-  needs: 'appliance',
-  run: async (call) => {
-    const { args, runtime, features } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    return shown(call, await features.providers.get(runtime.db, project, args.argument('KEY')));
-  },
+  run: async (call) => shown(call, (await findProvider(call)).provider),
 });
 
-const updateOptions = [projectOption, name, enabled, ...changeable] as const satisfies readonly OptionSpec[];
-
-const update = command({
+const update = projectCommand({
   path: 'provider update',
   summary: 'Changes a login provider. Running servers apply the change at the next login',
   arguments: [keyArgument],
-  options: updateOptions,
+  options: [name, enabled, ...changeable],
   examples: [
     'svc provider update corp --project shop --name "Example Corp" --scopes groups',
     'svc provider update google --project shop --enabled off --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, runtime, features, work } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const key = args.argument('KEY');
-    const { kind, config: before } = await features.providers.get(runtime.db, project, key);
-    const config = await features.providers.prepare(kind, await configFrom(args, updateOptions, kind), before);
+    const { args, features, work } = call;
+    const { project, provider } = await findProvider(call);
+    const { key, kind, config: before } = provider;
+    const config = await features.providers.prepare(kind, await configFrom(args, changeable, kind), before);
     const input = {
       name: args.text('--name'),
       ...onOrOff(args, enabled),
       config: Object.keys(config).length === 0 ? undefined : config,
     };
-    if (Object.values(input).every((value) => value === undefined))
-      throw usageError('There is nothing to change.', 'give at least one flag; svc provider update --help lists them');
+    requireChange(input, 'give at least one flag; svc provider update --help lists them');
     return shown(call, await work(project.id, (unit) => features.providers.update(unit, project, key, input)));
   },
 });
 
-const remove = command({
+const remove = projectCommand({
   path: 'provider remove',
   summary: 'Removes a login provider and the identities of users at it. The users stay',
   arguments: [keyArgument],
-  options: [projectOption],
   examples: ['svc provider remove google --project shop --yes', 'svc provider remove corp --project shop --yes --json'],
-  needs: 'appliance',
   run: async (call) => {
-    const { args, runtime, features, prompts, work } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const { key } = await features.providers.get(runtime.db, project, args.argument('KEY'));
+    const { runtime, features, prompts, work } = call;
+    const { project, provider } = await findProvider(call);
+    const { key } = provider;
     const users = await features.identities.countAt(runtime.db, project, key);
     const use = users === 0 ? 'No user signs in with it' : `${count(users, 'user signs', 'users sign')} in with it`;
     await prompts.confirm(`${use}. Remove provider ${key}?`);
@@ -150,21 +125,18 @@ const remove = command({
   },
 });
 
-const testIt = command({
+const testIt = projectCommand({
   path: 'provider test',
   summary: 'Calls a login provider and shows what keeps its logins from working, now or soon, and what to do about it',
   arguments: [keyArgument],
-  options: [projectOption],
   examples: [
     'svc provider test corp --project shop || svc provider show corp --project shop',
     'svc provider test corp --project shop --json || true',
   ],
-  needs: 'appliance',
-  run: async ({ args, runtime, features, output }) => {
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const provider = await features.providers.get(runtime.db, project, args.argument('KEY'));
-    const found = await features.providers.test(provider);
-    const findings = found.map((finding) => ({ ...finding, fix: output.named(finding.fix) }));
+  run: async (call) => {
+    const { provider } = await findProvider(call);
+    const found = await call.features.providers.test(provider);
+    const findings = found.map((finding) => ({ ...finding, fix: call.output.named(finding.fix) }));
     const ok = !findings.some(({ level }) => level === 'error');
     const text = findings.length === 0 ? foundNothing(provider) : findingLines(findings);
     return { value: { ok, findings }, text, exitCode: ok ? 0 : 1 };
@@ -182,6 +154,12 @@ function foundNothing({ key, kind }: Provider): string {
 }
 
 type Provider = Awaited<ReturnType<ApplianceCall['features']['providers']['get']>>;
+
+/** Finds the project and the provider of a command. Throws Failure. */
+async function findProvider({ args, runtime, features, findProject }: ApplianceCall) {
+  const project = await findProject();
+  return { project, provider: await features.providers.get(runtime.db, project, args.argument('KEY')) };
+}
 
 function shown({ features }: ApplianceCall, provider: Provider): CommandResult {
   const { key, kind, projectId } = provider;
@@ -217,16 +195,13 @@ function addressesText({ features }: ApplianceCall, kind: string, projectId: str
   return addresses.map(([member, address]) => `${labels[member] ?? member} ${address}`).join(', ');
 }
 
-/** True if the flags describe the provider completely. */
-function isDescribed({
-  metadata,
-  metadataUrl,
-  entityId,
-  ssoUrl,
-  certificates,
-}: Readonly<Record<string, unknown>>): boolean {
-  const hasAll = [entityId, ssoUrl, certificates].every((one) => one !== undefined);
-  return metadata !== undefined || metadataUrl !== undefined || hasAll;
+/** The flags that a new provider lacks; undefined if the given ones describe it completely. */
+function missingIn(given: Readonly<Record<string, unknown>>, kind: string): string | undefined {
+  if (kind !== 'saml') return given.clientId === undefined ? `--client-id is required for ${kind}.` : undefined;
+  const hasAll = ['entityId', 'ssoUrl', 'certificates'].every((member) => member in given);
+  return 'metadata' in given || 'metadataUrl' in given || hasAll
+    ? undefined
+    : 'A SAML provider needs --metadata-url or --metadata-file, or --idp-entity-id, --sso-url and --cert-file.';
 }
 
 function print(value: unknown): string {

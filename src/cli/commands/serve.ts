@@ -32,7 +32,7 @@ import { listenerOn } from '../serving/port-listener.js';
 import { type LiveConfig, reload } from '../serving/reload.js';
 import { type HeldSignals, holdSignals, serveUntilSignal } from '../serving/serving.js';
 import { reportStart } from '../serving/start-report.js';
-import { CommandError } from '../terminal/exit.js';
+import { type CommandError, failedError, unusableError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { backupBeforeSteps } from './backup-before.js';
 
@@ -168,7 +168,7 @@ async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'outp
   const { migrator, driver, log } = appliance.runtime;
   // Checked first: a damaged file may appear to have no schema, and must not be migrated.
   if (!(await driver.isSound())) {
-    throw new CommandError('unusable', 'database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
+    throw unusableError('database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
   }
   const schema = await migrator.status();
   requireFinishedCopy(schema);
@@ -193,7 +193,7 @@ async function requireFilesDirectory({ runtime, features }: Appliance): Promise<
   const lost = lostFilesDirectory(runtime.config);
   if (lost === undefined || (await features.checkFiles(1)).missing.length === 0) return;
   const fix = `${lost.fix}; if the files are lost, create the directory with any file in it`;
-  throw new CommandError('unusable', 'file_store_unusable', lost.message, fix);
+  throw unusableError('file_store_unusable', lost.message, fix);
 }
 
 async function listen(appliance: Appliance, loaded: LoadedConfig, socket: number | undefined): Promise<Listener> {
@@ -222,20 +222,15 @@ function addressUnusable(loaded: LoadedConfig, setting: 'host' | 'port', problem
   const fix = isFlag
     ? `give ${name} ${usable[setting]}`
     : `set ${name} in ${settingsPlace(loaded, setting)} to ${usable[setting]}`;
-  return new CommandError('unusable', 'configuration_invalid', `${name}: ${problem}.`, fix);
+  return unusableError('configuration_invalid', `${name}: ${problem}.`, fix);
 }
 
 /** Error for a port in use. Usually this server is already running, but another svc does not reveal which data it serves. */
 async function addressInUse(loaded: LoadedConfig, address: string): Promise<CommandError> {
   if ((await listenerOn(loaded.config)) !== 'svc')
-    return new CommandError(
-      'failed',
-      'address_in_use',
-      `Another process listens on ${address}.`,
-      await otherPort(loaded),
-    );
+    return failedError('address_in_use', `Another process listens on ${address}.`, await otherPort(loaded));
   const change = await settingsOfOtherPort(loaded);
   const second = change === undefined ? '' : `; for a second installation, ${change}`;
   const fix = `nothing, if it is the server of this installation${second}`;
-  return new CommandError('failed', 'address_in_use', `svc is running already on ${address}.`, fix);
+  return failedError('address_in_use', `svc is running already on ${address}.`, fix);
 }

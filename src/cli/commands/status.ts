@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#src/platform/config/schema.js';
-import { openReader } from '#src/platform/db/index.js';
 import { examine } from '../doctor/examination.js';
 import { type CommandCall, command } from '../line/command.js';
+import { onlyProject } from '../line/listed-ids.js';
 import { ratesBetween, type ServerSample, sampleServer } from '../serving/server-metrics.js';
 import { assembleStatus, observeServer, readDatabaseStatus, type Status } from '../serving/status.js';
 import { statusLines, watchLines } from '../serving/status-lines.js';
 import { exitCodes, usageError } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
 import { Lines } from '../terminal/lines.js';
-import { writeOut } from '../terminal/stream.js';
+import { writeOut } from '../terminal/output.js';
 
 const watchMs = 1000;
 /** Rounds of the watch after which the findings are looked for again. */
@@ -42,7 +42,10 @@ export const statusCommand = command({
     }
     if (args.text('--output') === 'env') {
       const isRunning = (await sampleServer(config)) !== undefined;
-      const value = { SVC_ENDPOINT: config.baseUrl, SVC_PROJECT_ID: config.project ?? (await onlyProject(config)) };
+      const value = {
+        SVC_ENDPOINT: config.baseUrl,
+        SVC_PROJECT_ID: config.project ?? (await onlyProject(loaded).catch(() => undefined)) ?? '',
+      };
       const text = Lines.of(Object.entries(value).map(([name, one]) => `${name}=${one}`));
       return { value, text, exitCode: isRunning ? exitCodes.ok : exitCodes.unreachable };
     }
@@ -68,21 +71,6 @@ async function findingsOf(call: CommandCall): Promise<number | null> {
     return (await examine(call, { offline: true })).findings.length;
   } catch {
     return null;
-  }
-}
-
-/** The id of the only project; empty if there are none or several, or if the database cannot be read. */
-async function onlyProject(config: Config): Promise<string> {
-  try {
-    const reader = await openReader(config);
-    try {
-      const rows = await reader.read(reader.sql.text('select id from projects limit 2', []));
-      return rows.length === 1 ? String(rows[0]?.id) : '';
-    } finally {
-      await reader.close();
-    }
-  } catch {
-    return '';
   }
 }
 

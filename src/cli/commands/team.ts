@@ -1,11 +1,14 @@
+import type { HandlerResult } from '#src/contract/operation.js';
 import { membershipsApi, teamsApi } from '#src/features/index.js';
-import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
+import { type ApplianceCall, type CommandResult, type ParsedArgs, projectCommand } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
+import { commaList } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { idOption, nameArgument, newNameOption } from '../line/options.js';
 import { notePage, pageOptions, pageQueries } from '../line/page.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError } from '../terminal/exit.js';
+import { notFoundError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
+import { findUser } from './user-view.js';
 
 const teamArgument = { name: 'TEAM', summary: 'id of the team', values: 'team' } as const;
 const userArgument = { name: 'USER', summary: 'id or email address of the user' } as const;
@@ -20,16 +23,15 @@ const listQuery = (args: ParsedArgs) => ({ search: args.text('--search'), querie
 const idsOf = (entries: readonly { readonly $id: string }[]) => entries.map(({ $id }) => $id);
 const named = ({ args }: ApplianceCall) => ({ teamId: args.argument('TEAM') });
 
-const create = command({
+const create = projectCommand({
   path: 'team create',
   summary: 'Creates a team without members',
-  arguments: [{ name: 'NAME', summary: 'display name' }],
-  options: [projectOption, { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' }],
+  arguments: [nameArgument],
+  options: [idOption],
   examples: [
     'svc team create Drivers --project shop --id drivers',
     'svc team create "Night shift" --project shop --id night --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args } = call;
     const body = { teamId: args.text('--id') ?? 'unique()', name: args.argument('NAME') };
@@ -39,23 +41,22 @@ const create = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'team list',
   summary: 'Lists the teams of a project, oldest first, and marks teams without an owner',
-  options: [projectOption, ...listOptions],
+  options: [...listOptions],
   examples: ['svc team list --project shop', 'svc team list --project shop --search night --json'],
-  needs: 'appliance',
   run: async (call) => {
     const value = await invokeAsOperator(call, teamsApi.list, { query: listQuery(call.args) });
     notePage(call, idsOf(value.teams), value.total);
-    const { runtime, features } = call;
-    const ids = value.teams.map(({ $id }) => $id);
-    const withoutOwner = await features.teams.withoutOwner(runtime.db, call.args.required('--project'), ids);
+    const { args, runtime, features } = call;
+    const project = args.required('--project');
+    const withoutOwner = await features.teams.withoutOwner(runtime.db, project, idsOf(value.teams));
     const rows = value.teams.map((team) => [
       ...[team.$id, team.name, String(team.total), withoutOwner.includes(team.$id) ? 'none' : 'yes', team.$createdAt],
     ]);
     const [first] = withoutOwner;
-    const next = `svc team add ${first} USER --project ${call.args.required('--project')} --roles owner`;
+    const next = `svc team add ${first} USER --project ${project} --roles owner`;
     return {
       value: { ...value, withoutOwner },
       text: columns(['ID', 'NAME', 'MEMBERS', 'OWNER', 'CREATED'], rows),
@@ -64,39 +65,35 @@ const list = command({
   },
 });
 
-const show = command({
+const show = projectCommand({
   path: 'team show',
   summary: 'Shows a team',
   arguments: [teamArgument],
-  options: [projectOption],
   examples: ['svc team show drivers --project shop', 'svc team show night --project shop --json'],
-  needs: 'appliance',
   run: async (call) => shown(await invokeAsOperator(call, teamsApi.get, { params: named(call) })),
 });
 
-const update = command({
+const update = projectCommand({
   path: 'team update',
   summary: 'Changes the name of a team',
   arguments: [teamArgument],
-  options: [projectOption, { flag: '--name', value: 'NAME', summary: 'the new name', required: true }],
+  options: [{ ...newNameOption, required: true }],
   examples: [
     'svc team update drivers --project shop --name "All drivers"',
     'svc team update night --project shop --name Night --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const body = { name: call.args.required('--name') };
     return shown(await invokeAsOperator(call, teamsApi.update, { params: named(call), body }));
   },
 });
 
-const members = command({
+const members = projectCommand({
   path: 'team members',
   summary: 'Lists the members of a team and its open invitations',
   arguments: [teamArgument],
-  options: [projectOption, ...listOptions],
+  options: [...listOptions],
   examples: ['svc team members drivers --project shop', 'svc team members night --project shop --limit 10 --json'],
-  needs: 'appliance',
   run: async (call) => {
     const value = await invokeAsOperator(call, membershipsApi.list, {
       params: named(call),
@@ -110,22 +107,18 @@ const members = command({
   },
 });
 
-const add = command({
+const add = projectCommand({
   path: 'team add',
   summary: 'Adds a user to a team at once, without an invitation',
   arguments: [teamArgument, userArgument],
-  options: [
-    projectOption,
-    { flag: '--roles', value: 'ROLES', summary: 'roles separated by commas; an owner can change the team' },
-  ],
+  options: [{ flag: '--roles', value: 'ROLES', summary: 'roles separated by commas; an owner can change the team' }],
   examples: [
     'svc team add drivers ada@example.com --project shop --roles driver,planner',
     'svc team add night ada@example.com --project shop --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const roles = (call.args.text('--roles') ?? '').split(',').map((role) => role.trim());
-    const body = { userId: await userId(call), roles: roles.filter(Boolean) };
+    const roles = commaList(call.args.text('--roles') ?? '').filter(Boolean);
+    const body = { userId: await userId(call), roles };
     const value = await invokeAsOperator(call, membershipsApi.create, { params: named(call), body });
     return {
       value,
@@ -140,16 +133,14 @@ const add = command({
   },
 });
 
-const removeMember = command({
+const removeMember = projectCommand({
   path: 'team remove',
   summary: 'Removes a user from a team, or withdraws an invitation',
   arguments: [teamArgument, userArgument],
-  options: [projectOption],
   examples: [
     'svc team remove drivers ada@example.com --project shop',
     'svc team remove night ada@example.com --project shop --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const params = named(call);
     const id = await userId(call);
@@ -158,7 +149,7 @@ const removeMember = command({
     const [first] = found;
     if (first === undefined) {
       const fix = `svc team members ${params.teamId} --project ${call.args.required('--project')}`;
-      throw new CommandError('notFound', 'membership_not_found', 'The user is not in this team.', fix);
+      throw notFoundError('membership_not_found', 'The user is not in this team.', fix);
     }
     // A user may be invited both by id and by address.
     for (const { $id } of found)
@@ -170,13 +161,11 @@ const removeMember = command({
   },
 });
 
-const remove = command({
+const remove = projectCommand({
   path: 'team delete',
   summary: 'Deletes a team and its memberships. The users are not deleted',
   arguments: [teamArgument],
-  options: [projectOption],
   examples: ['svc team delete drivers --project shop --yes', 'svc team delete night --project shop --yes --json'],
-  needs: 'appliance',
   run: async (call) => {
     const params = named(call);
     const { $id, name } = await invokeAsOperator(call, teamsApi.get, { params });
@@ -189,12 +178,11 @@ const remove = command({
 /** `svc team …` */
 export const teamCommands = [create, list, show, update, members, add, removeMember, remove];
 
-async function userId({ args, runtime, features }: ApplianceCall): Promise<string> {
-  const project = await features.projects.get(runtime.db, args.required('--project'));
-  return (await features.users.getByIdOrEmail(project.id, args.argument('USER'))).id;
+async function userId(call: ApplianceCall): Promise<string> {
+  return (await findUser(call)).account.id;
 }
 
-function shown(team: { $id: string; name: string; total: number; $createdAt: string }): CommandResult {
+function shown(team: HandlerResult<typeof teamsApi.get>): CommandResult {
   return {
     value: team,
     text: pairs([

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Appliance } from '#src/appliance.js';
+import { emailAddress } from '#src/contract/email-address.js';
+import { phoneNumber } from '#src/contract/shapes.js';
 import type { SendResult } from '#src/platform/outbound/send-result.js';
-import type { ParsedArgs } from '../line/command.js';
+import { type CommandResult, command, type ParsedArgs } from '../line/command.js';
 import { valid } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError } from '../terminal/exit.js';
+import { failedError, unreachableError, unusableError } from '../terminal/exit.js';
 import { pairs } from '../terminal/table.js';
 
 /** The flag that selects a language. */
@@ -28,8 +29,37 @@ const channels = {
   sms: { message: 'phone-test', carrier: 'sms', side: 'SMS gateway', fix: 'set SVC_SMS_URL' },
 } as const;
 
+/** `svc mail test` */
+export const mailTest = command({
+  path: 'mail test',
+  summary: 'Sends a test mail at once. Exit code 1 if the mail server refuses it, 6 if the server cannot be reached',
+  options: [{ flag: '--to', value: 'ADDRESS', summary: 'the recipient', required: true }, localeOption],
+  examples: [
+    'svc mail test --to ada@example.com || echo "is SVC_SMTP_URL right?"',
+    'svc mail test --to ada@example.com --locale de || echo "is SVC_SMTP_URL right?"',
+  ],
+  run: async ({ args, appliance }) =>
+    sendTest(appliance, 'mail', valid(emailAddress, '--to', args.required('--to')), localeOf(args)),
+});
+
+/** `svc sms test` */
+export const smsTest = command({
+  path: 'sms test',
+  summary: 'Sends a test SMS at once. Exit code 1 if the gateway refuses it, 6 if the gateway cannot be reached',
+  options: [
+    { flag: '--to', value: 'NUMBER', summary: 'the recipient, such as +14155550123', required: true },
+    localeOption,
+  ],
+  examples: [
+    'svc sms test --to +14155550123 || echo "is SVC_SMS_URL right?"',
+    'svc sms test --to +14155550123 --locale es || echo "is SVC_SMS_URL right?"',
+  ],
+  run: async ({ args, appliance }) =>
+    sendTest(appliance, 'sms', valid(phoneNumber, '--to', args.required('--to')), localeOf(args)),
+});
+
 /** Sends a test message. Throws CommandError with the server's answer if it was not accepted. */
-export async function sendTest(
+async function sendTest(
   { runtime, features }: Appliance,
   channel: keyof typeof channels,
   to: string,
@@ -37,7 +67,7 @@ export async function sendTest(
 ): Promise<CommandResult> {
   const { message, carrier, side, fix } = channels[channel];
   if (!runtime[carrier].isConfigured)
-    throw new CommandError('unusable', `${channel}_not_configured`, `No ${side} is configured.`, fix);
+    throw unusableError(`${channel}_not_configured`, `No ${side} is configured.`, fix);
   const result = await features.courier.test(message, to, locale);
   const { ok, isAnswered, error, answer } = result;
   if (ok) {
@@ -49,10 +79,9 @@ export async function sendTest(
     return { value: { ok, to, answer }, text: pairs(rows) };
   }
   const next = (channel === 'mail' ? nextOfMail(result) : undefined) ?? 'check the settings with svc config show';
-  if (!isAnswered)
-    throw new CommandError('unreachable', `${channel}_unreachable`, `The ${side} cannot be used: ${error}.`, next);
+  if (!isAnswered) throw unreachableError(`${channel}_unreachable`, `The ${side} cannot be used: ${error}.`, next);
   const words = error.charAt(0).toUpperCase() + error.slice(1);
-  throw new CommandError('failed', `${channel}_refused`, answer === '' ? `${words}.` : `${words}: ${answer}`, next);
+  throw failedError(`${channel}_refused`, answer === '' ? `${words}.` : `${words}: ${answer}`, next);
 }
 
 /** Suggests a fix for a rejected mail; undefined if the result does not indicate one. */

@@ -2,19 +2,19 @@ import { emailAddress } from '#src/contract/email-address.js';
 import { userLimits } from '#src/contract/limits.js';
 import { displayName, phoneNumber } from '#src/contract/shapes.js';
 import { labelList, passwordText, toSession } from '#src/features/index.js';
-import { command, type ParsedArgs, projectOption } from '../line/command.js';
-import { switchOption, valid } from '../line/input.js';
+import { type ParsedArgs, projectCommand } from '../line/command.js';
+import { valid } from '../line/input.js';
+import { requireChange, switchOption } from '../line/options.js';
 import { count } from '../terminal/count.js';
 import { usageError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
 import { calledOf, findUser, passwordOptions, readPassword, shownUser, userArgument } from './user-view.js';
 
-const update = command({
+const update = projectCommand({
   path: 'user update',
   summary: 'Changes a user. Fields without a flag stay as they are; an empty value removes the field',
   arguments: [userArgument],
   options: [
-    projectOption,
     { flag: '--name', value: 'NAME', summary: 'display name' },
     { flag: '--email', value: 'ADDRESS', summary: 'new email address; it becomes unverified' },
     { flag: '--phone', value: 'NUMBER', summary: 'new phone number; it becomes unverified' },
@@ -27,15 +27,16 @@ const update = command({
     'svc user update bob --project shop --name Bob --labels vip,beta --email-verified on',
     `printf 'a quiet river stone' | svc user update eve@example.com --project shop --password-stdin --json`,
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { features } = call;
-    const { userChanges: users } = features;
+    const { userChanges: users } = call.features;
     const { verified, ...changes } = wanted(call.args);
-    const hasPassword = call.args.isSet('--password-stdin') || call.args.text('--secret-file') !== undefined;
-    if (!hasPassword && [...Object.values(changes), ...Object.values(verified)].every((value) => value === undefined))
-      throw usageError('There is nothing to change.', 'give at least one flag; svc user update --help lists them');
+    const hasPassword = call.args.isGiven('--password-stdin') || call.args.isGiven('--secret-file');
+    if (!hasPassword)
+      requireChange(
+        [...Object.values(changes), ...Object.values(verified)],
+        'give at least one flag; svc user update --help lists them',
+      );
     const password = hasPassword
       ? valid(passwordText, 'The password', await readPassword(call, async () => undefined))
       : undefined;
@@ -61,12 +62,11 @@ const update = command({
   },
 });
 
-const sessions = command({
+const sessions = projectCommand({
   path: 'user sessions',
   summary: 'Lists the sessions of a user, oldest first. --end and --end-all end sessions',
   arguments: [userArgument],
   options: [
-    projectOption,
     { flag: '--end', value: 'ID', summary: 'end the session with this id' },
     { flag: '--end-all', summary: 'end all sessions of the user' },
   ],
@@ -74,16 +74,14 @@ const sessions = command({
     'svc user sessions bob --project shop',
     'svc user sessions eve@example.com --project shop --end-all --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { db } = call.runtime;
-    const { features } = call;
+    const { features, runtime } = call;
     const id = call.args.text('--end');
     const all = call.args.isSet('--end-all');
     if (all && id !== undefined) throw usageError('--end and --end-all cannot be combined.', 'give only one of them');
     if (all) {
-      const { length } = await features.sessions.active(db, project, account.id);
+      const { length } = await features.sessions.active(runtime.db, project, account.id);
       await call.work(project.id, (unit) => features.sessions.closeAll(unit, project, account.id));
       call.output.note(`Ended ${count(length, 'session')} of ${calledOf(account)}.`);
     } else if (id !== undefined) {
@@ -92,7 +90,7 @@ const sessions = command({
       );
       call.output.note(`Ended the session ${id} of ${calledOf(account)}.`);
     }
-    const left = await features.sessions.active(db, project, account.id);
+    const left = await features.sessions.active(runtime.db, project, account.id);
     return {
       value: { total: left.length, sessions: left.map((session) => toSession(session, undefined)) },
       text: columns(

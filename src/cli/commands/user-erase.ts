@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { type ApplianceCall, command, projectOption } from '../line/command.js';
-import { CommandError, shellWord } from '../terminal/exit.js';
+import { notFoundError, shellWord } from '../terminal/exit.js';
 import { pairs } from '../terminal/table.js';
 import { calledOf, userArgument } from './user-view.js';
 
@@ -19,7 +19,6 @@ export const erase = command({
     'svc user erase bob --project shop --confirm bob',
     'svc user erase bob --project shop --confirm bob --no-vacuum --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args, prompts, output, features } = call;
     const projectId = args.required('--project');
@@ -52,9 +51,11 @@ export const erase = command({
 async function personOf({ runtime, features, auditContext }: ApplianceCall, projectId: string, asked: string) {
   const { projects, erasure } = features;
   const by = auditContext(projectId);
+  const log = `svc audit list --project ${shellWord(projectId)}`;
   if (await projects.wasDeleted(runtime.db, projectId)) {
     const id = await erasure.findInDeleted(projectId, asked).catch((error: unknown) => {
-      throw error instanceof Failure && error.type === 'user_not_found' ? unknownToLog(projectId) : error;
+      const message = `The project ${projectId} is deleted, and the audit log has no entry about such a user.`;
+      throw explained(error, message, `${log} shows what is left`);
     });
     return {
       id,
@@ -66,29 +67,17 @@ async function personOf({ runtime, features, auditContext }: ApplianceCall, proj
   }
   const project = await projects.get(runtime.db, projectId);
   const { id, account } = await erasure.find(project, asked).catch((error: unknown) => {
-    throw error instanceof Failure && error.type === 'user_not_found' ? unknownIn(projectId) : error;
+    // An erasure also removes addresses.
+    const message = 'There is no such user. A user who was erased before is named by id.';
+    throw explained(error, message, `${log} --action accountErased shows the ids`);
   });
   const called = account === undefined ? `${id} (deleted)` : calledOf(account);
   const names = account?.email ? [account.email] : [];
   return { id, called, names, documentsStay: true, run: () => erasure.run(by, project, id) };
 }
 
-/** An erasure also removes addresses, so an erased user can only be found by id. */
-function unknownIn(projectId: string): CommandError {
-  return new CommandError(
-    'notFound',
-    'user_not_found',
-    'There is no such user. A user who was erased before is named by id.',
-    `svc audit list --project ${shellWord(projectId)} --action accountErased shows the ids`,
-  );
-}
-
-function unknownToLog(projectId: string): CommandError {
-  const message = `The project ${projectId} is deleted, and the audit log has no entry about such a user.`;
-  return new CommandError(
-    'notFound',
-    'user_not_found',
-    message,
-    `svc audit list --project ${shellWord(projectId)} shows what is left`,
-  );
+/** Replaces the error for an unknown user. */
+function explained(error: unknown, message: string, fix: string): unknown {
+  if (!(error instanceof Failure) || error.type !== 'user_not_found') return error;
+  return notFoundError(error.type, message, fix);
 }

@@ -1,23 +1,18 @@
 import { printJson } from '#src/platform/text/json.js';
-import { command, projectOption } from '../line/command.js';
-import { count } from '../terminal/count.js';
-import { CommandError, exitCodes, usageError } from '../terminal/exit.js';
-import { endAtSignal } from '../terminal/interrupt.js';
-import { createProgress } from '../terminal/progress.js';
-import { writeOut } from '../terminal/stream.js';
-import { writtenFile } from '../terminal/written-file.js';
+import { type ApplianceCall, projectCommand } from '../line/command.js';
+import { usageError } from '../terminal/exit.js';
 import { exportedMembers, userCsvHeader, userCsvLine } from '../user-records/index.js';
+import { type ExportedText, exportArgument, exportRecords } from './export-records.js';
 
 const formats = ['svc', 'csv'] as const;
 
 /** `svc user export` */
-export const userExport = command({
+export const userExport = projectCommand({
   path: 'user export',
   summary:
     'Writes all users of a project to a file that only its owner can read, or to stdout, as one JSON object per line or CSV. Includes password hashes and secrets of authenticator apps, so that svc user import restores the users elsewhere',
-  arguments: [{ name: 'FILE', summary: 'the file; - for stdout (default: -)', optional: true }],
+  arguments: [exportArgument],
   options: [
-    projectOption,
     { flag: '--format', value: 'FORMAT', summary: 'svc (the default) or csv', choices: formats },
     { flag: '--without-secrets', summary: 'leave out password hashes and secrets of authenticator apps' },
   ],
@@ -25,8 +20,8 @@ export const userExport = command({
     'svc user export users.ndjson --project shop',
     'svc user export --project shop --format csv --without-secrets > users.csv',
   ],
-  needs: 'appliance',
-  run: async ({ args, features, runtime, output }) => {
+  run: async (call) => {
+    const { args } = call;
     const file = args.optionalArgument('FILE') ?? '-';
     const withSecrets = !args.isSet('--without-secrets');
     if (file === '-' && withSecrets && process.stdout.isTTY)
@@ -34,40 +29,25 @@ export const userExport = command({
         'The export contains password hashes, which would be shown on the terminal.',
         'name a file, or leave them out with --without-secrets',
       );
-    const isCsv = args.text('--format') === 'csv';
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const ending = new AbortController();
-    if (file !== '-') endAtSignal(() => ending.abort());
-    const target = file === '-' ? undefined : await writtenFile(file);
-    const write = target?.append ?? writeOut;
-    const progress = createProgress(output);
-    let users = 0;
-    try {
-      if (isCsv) await write(userCsvHeader(withSecrets));
-      for await (const page of features.userTransfer.exported(project)) {
-        if (ending.signal.aborted) throw stopped(file);
-        const lines = page.map((one) => exportedMembers(one, withSecrets));
-        await write(lines.map((one) => (isCsv ? userCsvLine(one) : `${printJson(one)}\n`)).join(''));
-        users += page.length;
-        progress.show(count(users, 'user'));
-      }
-      progress.clear();
-      if (target === undefined) return undefined;
-      await target.end();
-    } catch (error) {
-      progress.clear();
-      target?.giveUp();
-      throw error;
-    }
-    return {
-      value: { file, users },
-      text: `${count(users, 'user')} ${users === 1 ? 'is' : 'are'} in ${file}.`,
-      ...(withSecrets ? { next: 'keep the file as safe as the database: it has the password hashes' } : {}),
-    };
+    const users = call.features.userTransfer.exported(await call.findProject());
+    const texts = exportedTexts(users, args.text('--format') === 'csv', withSecrets);
+    const result = await exportRecords(call, file, 'user', texts);
+    const next = 'keep the file as safe as the database: it has the password hashes';
+    return result && { ...result, ...(withSecrets ? { next } : {}) };
   },
 });
 
-function stopped(file: string): CommandError {
-  const outcome = process.exitCode === exitCodes.terminated ? 'terminated' : 'interrupted';
-  return new CommandError(outcome, 'export_stopped', `The export was stopped; ${file} is as it was.`, 'run it again');
+/** Formats pages of users as text for the file. */
+async function* exportedTexts(
+  pages: ReturnType<ApplianceCall['features']['userTransfer']['exported']>,
+  isCsv: boolean,
+  withSecrets: boolean,
+): AsyncGenerator<ExportedText, void, undefined> {
+  if (isCsv) yield { text: userCsvHeader(withSecrets), count: 0 };
+  for await (const page of pages) {
+    const lines = page
+      .map((one) => exportedMembers(one, withSecrets))
+      .map((one) => (isCsv ? userCsvLine(one) : `${printJson(one)}\n`));
+    yield { text: lines.join(''), count: page.length };
+  }
 }

@@ -4,9 +4,8 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { visible } from '#src/contract/visible.js';
 import type { ImportedUser } from '#src/features/index.js';
 import { garbageCollector } from '../import-sources/garbage-collector.js';
-import { command, type ParsedArgs, projectOption } from '../line/command.js';
+import { type CommandResult, type ParsedArgs, projectCommand } from '../line/command.js';
 import { readSecretFile } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { exitCodes, usageError } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
@@ -21,14 +20,15 @@ const ignoredColumns = 20;
 /** Users after which garbage is collected. */
 const usersOfCollection = 2000;
 
+const noCounts = { read: 0, created: 0, updated: 0, skipped: 0, failed: 0 };
+
 /** `svc user import` */
-export const userImport = command({
+export const userImport = projectCommand({
   path: 'user import',
   summary:
     'Creates users from an export of svc, Appwrite, Firebase, Supabase, PocketBase, Auth0 or Keycloak, with ids and password hashes. Reports users that it cannot create, and creates the others',
   arguments: [{ name: 'FILE', summary: 'the file; - for stdin' }],
   options: [
-    projectOption,
     {
       flag: '--format',
       value: 'FORMAT',
@@ -52,11 +52,10 @@ export const userImport = command({
     'svc user import users.ndjson --project shop --dry-run --resume',
     'svc user import users.ndjson --project shop --resume --json',
   ],
-  needs: 'appliance',
   run: async (call): Promise<CommandResult> => {
-    const { args, features, output, runtime } = call;
+    const { args, features, output } = call;
     const file = args.argument('FILE');
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const project = await call.findProject();
     const [dryRun, resume, update] = [args.isSet('--dry-run'), args.isSet('--resume'), args.isSet('--update')];
     if (resume && update) throw usageError('--resume and --update exclude each other.', 'give one of them');
     const format = userFormats.find((one) => one === args.text('--format'));
@@ -67,7 +66,7 @@ export const userImport = command({
     const progress = createProgress(output);
     const report = await refusalReport(call, progress, file);
     endAtSignal(() => ending.abort());
-    const counts = { read: 0, created: 0, updated: 0, skipped: 0, failed: 0 };
+    const counts = { ...noCounts };
     const refuse = async (line: number, user: ImportedUser | undefined, type: string, message: string) => {
       counts.failed += 1;
       await report.add({ line, ...(user === undefined || user.id === uniqueId ? {} : { id: user.id }), type, message });
@@ -111,16 +110,8 @@ export const userImport = command({
   },
 });
 
-interface Counts {
-  readonly read: number;
-  readonly created: number;
-  readonly updated: number;
-  readonly skipped: number;
-  readonly failed: number;
-}
-
 function resultOf(
-  counts: Counts,
+  counts: Readonly<typeof noCounts>,
   unread: readonly string[],
   { dryRun, isStopped }: { dryRun: boolean; isStopped: boolean },
 ): CommandResult {

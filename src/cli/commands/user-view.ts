@@ -1,26 +1,24 @@
 import { Failure } from '#src/contract/errors.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { passwordText, toUser } from '#src/features/index.js';
-import type { ApplianceCall } from '../line/command.js';
+import type { ApplianceCall, CommandResult } from '../line/command.js';
 import { readSecretFile, readStdin } from '../line/input.js';
-import type { CommandResult } from '../terminal/command-result.js';
+import { inGroup } from '../line/options.js';
 import { usageError } from '../terminal/exit.js';
 import { pairs } from '../terminal/table.js';
 
 /** The argument that selects a user. */
 export const userArgument = { name: 'USER', summary: 'id or email address of the user', values: 'user' } as const;
 
-const secrets = 'Password (asked for on a terminal)';
-
 /** The flags for the source of a password. */
-export const passwordOptions = [
-  { flag: '--password-stdin', summary: 'read the password from stdin', group: secrets },
-  { flag: '--secret-file', value: 'FILE', summary: 'read the password from a file', group: secrets },
-] as const;
+export const passwordOptions = inGroup('Password (asked for on a terminal)', [
+  { flag: '--password-stdin', summary: 'read the password from stdin' },
+  { flag: '--secret-file', value: 'FILE', summary: 'read the password from a file' },
+]);
 
 /** Resolves the project and the user of a command. */
-export async function findUser({ args, runtime, features }: ApplianceCall) {
-  const project = await features.projects.get(runtime.db, args.required('--project'));
+export async function findUser({ args, features, findProject }: ApplianceCall) {
+  const project = await findProject();
   return { project, account: await features.users.getByIdOrEmail(project.id, args.argument('USER')) };
 }
 

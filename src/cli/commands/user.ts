@@ -2,9 +2,10 @@ import { emailAddress } from '#src/contract/email-address.js';
 import { operatorReading } from '#src/contract/reading.js';
 import { displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
-import { command, projectOption } from '../line/command.js';
+import { projectCommand } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
-import { valid } from '../line/input.js';
+import { valid, validFlag } from '../line/input.js';
+import { idOption } from '../line/options.js';
 import { notePage, pageOptions, pageQueries } from '../line/page.js';
 import { columns } from '../terminal/table.js';
 import { userChangeCommands } from './user-changes.js';
@@ -22,15 +23,14 @@ import {
   userArgument,
 } from './user-view.js';
 
-const create = command({
+const create = projectCommand({
   path: 'user create',
   summary: 'Creates a user with a password',
   options: [
-    projectOption,
     { flag: '--email', value: 'ADDRESS', summary: 'email address', required: true },
     { flag: '--name', value: 'NAME', summary: 'display name' },
     { flag: '--phone', value: 'NUMBER', summary: 'phone number, such as +14155550123' },
-    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
+    idOption,
     ...passwordOptions,
   ],
   examples: [
@@ -38,11 +38,9 @@ const create = command({
     `printf 'staple paper clip' | svc user create --project shop --email bob@example.com --id bob --password-stdin --json`,
     `printf 'quiet river stone' | svc user create --project shop --email eve@example.com --password-stdin`,
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { args, runtime, features, auditContext } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const phone = args.text('--phone');
+    const project = await call.findProject();
     const [email, name] = [
       valid(emailAddress, '--email', args.required('--email')),
       valid(displayName, '--name', args.text('--name') ?? ''),
@@ -51,7 +49,7 @@ const create = command({
     const input = {
       id: valid(newId, '--id', args.text('--id') ?? runtime.random.id()),
       email,
-      phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
+      phone: validFlag(args, '--phone', phoneNumber) ?? null,
       name,
       password: valid(passwordText, 'The password', await readPassword(call, problem)),
       address: null,
@@ -61,11 +59,10 @@ const create = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'user list',
   summary: 'Lists the users of a project, oldest first',
   options: [
-    projectOption,
     {
       flag: '--search',
       value: 'WORD',
@@ -74,11 +71,10 @@ const list = command({
     ...pageOptions,
   ],
   examples: ['svc user list --project shop', 'svc user list --project shop --search ada --limit 10 --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { args, runtime, features } = call;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const { total, users } = await features.users.list(project.id, {
+    const { id: projectId } = await call.findProject();
+    const { total, users } = await features.users.list(projectId, {
       queries: pageQueries(args),
       search: valid(searchParameter.search, '--search', args.text('--search') ?? ''),
       total: true,
@@ -102,52 +98,44 @@ const list = command({
   },
 });
 
-const show = command({
+const show = projectCommand({
   path: 'user show',
   summary: 'Shows a user',
   arguments: [userArgument],
-  options: [projectOption],
   examples: ['svc user show ada@example.com --project shop', 'svc user show bob --project shop --json'],
-  needs: 'appliance',
   run: async (call) => shownUser((await findUser(call)).account),
 });
 
-const block = command({
+const block = projectCommand({
   path: 'user block',
   summary: 'Blocks a user and ends all sessions. Running servers refuse the user at the next request',
   arguments: [userArgument],
-  options: [projectOption],
   examples: ['svc user block bob --project shop', 'svc user block eve@example.com --project shop --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
     return shownUser(await call.work(project.id, (unit) => call.features.userChanges.block(unit, project, account)));
   },
 });
 
-const unblock = command({
+const unblock = projectCommand({
   path: 'user unblock',
   summary: 'Unblocks a user. The user can sign in again',
   arguments: [userArgument],
-  options: [projectOption],
   examples: ['svc user unblock bob --project shop', 'svc user unblock eve@example.com --project shop --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
     return shownUser(await call.work(project.id, (unit) => call.features.userChanges.unblock(unit, project, account)));
   },
 });
 
-const resetMfa = command({
+const resetMfa = projectCommand({
   path: 'user reset-mfa',
   summary: 'Turns off the second factor of a user who has lost it. Removes the authenticator and the recovery codes',
   arguments: [userArgument],
-  options: [projectOption],
   examples: [
     'svc user reset-mfa bob --project shop --yes',
     'svc user reset-mfa eve@example.com --project shop --yes --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
     await call.prompts.confirm(`Turn off the second factor of ${calledOf(account)} of ${project.id}?`);
@@ -155,13 +143,11 @@ const resetMfa = command({
   },
 });
 
-const remove = command({
+const remove = projectCommand({
   path: 'user delete',
   summary: 'Deletes a user and all sessions, memberships and invitations of that user',
   arguments: [userArgument],
-  options: [projectOption],
   examples: ['svc user delete bob --project shop --yes', 'svc user delete eve@example.com --project shop --yes --json'],
-  needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
     const called = calledOf(account);

@@ -5,9 +5,8 @@ import { EgressRefused } from '#src/platform/outbound/egress-rules.js';
 import { createMetrics } from '#src/platform/runtime/metrics.js';
 import { isNewer, origin, version } from '#src/platform/runtime/version.js';
 import { load } from '../installation/installation.js';
-import { command } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError } from '../terminal/exit.js';
+import { type CommandResult, command } from '../line/command.js';
+import { CommandError, unreachableError, unusableError } from '../terminal/exit.js';
 
 const limits = { timeoutMs: 10_000, maxBytes: 65_536 } as const;
 const versionForm = /^v?(\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$/;
@@ -34,8 +33,7 @@ export const versionCommand = command({
 
 async function checked(config: Config): Promise<CommandResult> {
   if (config.updateUrl === undefined)
-    throw new CommandError(
-      'unusable',
+    throw unusableError(
       'update_url_missing',
       'SVC_UPDATE_URL is not set, so nothing was requested.',
       'set SVC_UPDATE_URL to a URL that returns {"version":"1.2.3"}',
@@ -76,8 +74,7 @@ function versionIn(text: string): string | undefined {
 }
 
 function unanswered(reason: string): CommandError {
-  return new CommandError(
-    'unreachable',
+  return unreachableError(
     'update_unknown',
     `SVC_UPDATE_URL gave no version: ${reason}.`,
     'check the URL with curl; svc config show --origin shows where it is set',

@@ -1,21 +1,20 @@
 import { subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
+import type { HandlerResult } from '#src/contract/operation.js';
 import { webhooksApi } from '#src/features/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
-import { command, projectOption } from '../line/command.js';
-import { durationUpTo, pageLimit, timeOrAge, valid } from '../line/input.js';
+import { projectCommand } from '../line/command.js';
+import { durationUpTo, pageLimit, timeOrAge, valid, validFlag } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
+import { webhookArgument, webhookOf } from './webhook.js';
 
-const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
-
-const test = command({
+const test = projectCommand({
   path: 'webhook test',
   summary: 'Sends a test event at once. Exit code 1 if the receiver does not return 2xx',
-  arguments: [idArgument],
+  arguments: [webhookArgument],
   options: [
-    projectOption,
     {
       flag: '--event',
       value: 'NAME',
@@ -27,13 +26,9 @@ const test = command({
     'svc webhook test orders --project shop || echo "see svc webhook deliveries"',
     'svc webhook test orders --project shop --event sessionCreated --json || true',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const params = { webhookId: call.args.argument('ID') };
-    const value = await invokeAsOperator(call, webhooksApi.test, {
-      params,
-      body: { event: call.args.text('--event') },
-    });
+    const body = { event: call.args.text('--event') };
+    const value = await invokeAsOperator(call, webhooksApi.test, { params: webhookOf(call), body });
     const { ok, statusCode, error, durationMs, event } = value.delivery;
     const text = pairs([
       ['event', event],
@@ -46,23 +41,19 @@ const test = command({
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'webhook deliveries',
   summary: 'Lists the deliveries of a webhook with their attempts, newest first',
-  arguments: [idArgument],
-  options: [projectOption, { flag: '--limit', value: 'N', summary: 'maximum number of attempts (default: 20)' }],
+  arguments: [webhookArgument],
+  options: [{ flag: '--limit', value: 'N', summary: 'maximum number of attempts (default: 20)' }],
   examples: [
     'svc webhook deliveries orders --project shop',
     'svc webhook deliveries orders --project shop --limit 5 --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const limit = pageLimit(call.args, 20, webhookLimits.page);
     const query = { queries: [JSON.stringify({ method: 'limit', values: [limit] })] };
-    const value = await invokeAsOperator(call, webhooksApi.deliveries, {
-      params: { webhookId: call.args.argument('ID') },
-      query,
-    });
+    const value = await invokeAsOperator(call, webhooksApi.deliveries, { params: webhookOf(call), query });
     const byDelivery = new Map<string, WireAttempt[]>();
     for (const one of value.deliveries)
       byDelivery.set(one.deliveryId, [one, ...(byDelivery.get(one.deliveryId) ?? [])]);
@@ -76,12 +67,11 @@ const list = command({
   },
 });
 
-const replay = command({
+const replay = projectCommand({
   path: 'webhook replay',
   summary: 'Delivers events again, with the same ids. A running server starts sending within a second',
-  arguments: [idArgument],
+  arguments: [webhookArgument],
   options: [
-    projectOption,
     {
       flag: '--since',
       value: 'TIME',
@@ -94,8 +84,7 @@ const replay = command({
     'svc webhook replay orders --project shop --since 2026-01-01T00:00:00Z',
     'svc webhook replay orders --project shop --since 2d --all --json',
   ],
-  needs: 'appliance',
-  run: async ({ args, runtime, features, auditContext }) => {
+  run: async ({ args, runtime, features, findProject, auditContext }) => {
     const [since, event] = [args.text('--since'), args.text('--event')];
     const all = args.isSet('--all');
     if (since !== undefined && event !== undefined)
@@ -109,7 +98,7 @@ const replay = command({
         : usageError('Nothing to replay is given.', 'give --since TIME or --event ID');
     if (all && event !== undefined)
       throw usageError('--all can only be used with --since.', 'leave it out, or add --since TIME');
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const project = await findProject();
     const webhook = await features.webhooks.get(runtime.db, project.id, args.argument('ID'));
     const replayed =
       event !== undefined
@@ -126,30 +115,19 @@ const replay = command({
   },
 });
 
-const rotate = command({
+const rotate = projectCommand({
   path: 'webhook rotate-secret',
   summary:
     'Replaces the signing secret of a webhook and prints the new one. For a while, deliveries are also signed with the old one',
-  arguments: [idArgument],
-  options: [
-    projectOption,
-    { flag: '--overlap', value: 'DURATION', summary: 'how long the old secret signs too (default: 24h)' },
-  ],
+  arguments: [webhookArgument],
+  options: [{ flag: '--overlap', value: 'DURATION', summary: 'how long the old secret signs too (default: 24h)' }],
   examples: [
     'svc webhook rotate-secret orders --project shop',
     'svc webhook rotate-secret orders --project shop --overlap 2h --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
-    const overlap = call.args.text('--overlap');
-    const body =
-      overlap === undefined
-        ? {}
-        : { overlap: valid(durationUpTo(webhookLimits.maxOverlapSeconds), '--overlap', overlap) };
-    const value = await invokeAsOperator(call, webhooksApi.rotate, {
-      params: { webhookId: call.args.argument('ID') },
-      body,
-    });
+    const overlap = validFlag(call.args, '--overlap', durationUpTo(webhookLimits.maxOverlapSeconds));
+    const value = await invokeAsOperator(call, webhooksApi.rotate, { params: webhookOf(call), body: { overlap } });
     const until = value.previousSecretUntil;
     const text = pairs([
       ['id', value.$id],
@@ -161,7 +139,7 @@ const rotate = command({
 });
 
 /** An attempt in the reply of the list. */
-type WireAttempt = Awaited<ReturnType<typeof invokeAsOperator<typeof webhooksApi.deliveries>>>['deliveries'][number];
+type WireAttempt = HandlerResult<typeof webhooksApi.deliveries>['deliveries'][number];
 
 /** The state of a delivery in words. A test has only one attempt. */
 function stateOf({ test: isTest, ok, state }: WireAttempt): string {

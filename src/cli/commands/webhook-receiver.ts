@@ -1,10 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSigningSecret, verifyDelivery } from '#src/features/index.js';
 import { command, type ParsedArgs } from '../line/command.js';
-import { duration, inputBytes, readFileOf, readSecretFile, readStdinBytes, valid, wholeNumber } from '../line/input.js';
+import {
+  duration,
+  inputBytes,
+  readFileOf,
+  readSecretFile,
+  readStdinBytes,
+  validFlag,
+  wholeNumber,
+} from '../line/input.js';
+import { inGroup } from '../line/options.js';
 import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../serving/webhook-listener.js';
-import { CommandError, usageError } from '../terminal/exit.js';
-import { endAtSignal } from '../terminal/interrupt.js';
+import { failedError, usageError } from '../terminal/exit.js';
+import { endingSignal } from '../terminal/interrupt.js';
 import type { Lines } from '../terminal/lines.js';
 import { entryLine, pairs } from '../terminal/table.js';
 
@@ -20,15 +29,12 @@ const verify = command({
     { ...secretFile, required: true },
     { flag: '--body-file', value: 'FILE', summary: 'the body, byte for byte; - is stdin (default: -)' },
     { flag: '--signature', value: 'HEX', summary: 'X-Service-Signature' },
-    { flag: '--id', value: 'ID', summary: 'webhook-id', group: 'Standard Webhooks' },
-    { flag: '--timestamp', value: 'SECONDS', summary: 'webhook-timestamp', group: 'Standard Webhooks' },
-    { flag: '--standard-signature', value: 'TEXT', summary: 'webhook-signature', group: 'Standard Webhooks' },
-    {
-      flag: '--tolerance',
-      value: 'DURATION',
-      summary: 'how far the timestamp may be from now (default: 5m)',
-      group: 'Standard Webhooks',
-    },
+    ...inGroup('Standard Webhooks', [
+      { flag: '--id', value: 'ID', summary: 'webhook-id' },
+      { flag: '--timestamp', value: 'SECONDS', summary: 'webhook-timestamp' },
+      { flag: '--standard-signature', value: 'TEXT', summary: 'webhook-signature' },
+      { flag: '--tolerance', value: 'DURATION', summary: 'how far the timestamp may be from now (default: 5m)' },
+    ]),
   ],
   examples: [
     'svc webhook verify --secret-file whsec.txt --body-file body.json --signature d2f1a50c || echo "the body or the secret differs"',
@@ -44,13 +50,12 @@ const verify = command({
       standardSignature: args.text('--standard-signature'),
     };
     requireSomethingToCheck(headers);
-    const tolerance = args.text('--tolerance');
     const checks = verifyDelivery(
       secret,
       { ...headers, body: await bodyOf(args) },
       {
         now: Date.now() / 1000,
-        toleranceSeconds: tolerance === undefined ? defaultToleranceSeconds : valid(duration, '--tolerance', tolerance),
+        toleranceSeconds: validFlag(args, '--tolerance', duration) ?? defaultToleranceSeconds,
       },
     );
     const ok = checks.every((check) => check.ok);
@@ -82,11 +87,9 @@ const listen = command({
   needs: 'nothing',
   run: async ({ args, output }) => {
     const file = args.text('--secret-file');
-    const limit = args.text('--for');
-    const seconds = limit === undefined ? undefined : valid(duration, '--for', limit);
+    const seconds = validFlag(args, '--for', duration);
     const counts = { received: 0, refused: 0 };
-    const ending = new AbortController();
-    endAtSignal(() => ending.abort());
+    const signal = endingSignal();
     const listener = await listening(args, {
       secret: file === undefined ? undefined : secretIn(file),
       onRequest: (delivery) => {
@@ -97,12 +100,11 @@ const listen = command({
     });
     if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);
     output.note(`Receiving webhooks at ${listener.url}`);
-    await over(seconds, ending.signal);
+    await over(seconds, signal);
     await listener.close();
-    if (ending.signal.aborted) return undefined;
+    if (signal.aborted) return undefined;
     if (counts.refused > 0)
-      throw new CommandError(
-        'failed',
+      throw failedError(
         'signature_invalid',
         `Deliveries received: ${counts.received}, refused: ${counts.refused}.`,
         'compare the secret with that of the sender; it is shown when a webhook is added and when its secret is rotated',
@@ -135,22 +137,12 @@ async function listening(args: ParsedArgs, options: Pick<Listening, 'secret' | '
   try {
     return await listenForWebhooks({ ...options, port, forwardTo });
   } catch {
-    throw new CommandError(
-      'failed',
-      'port_unavailable',
-      `Port ${port} is not available.`,
-      'choose another with --port N',
-    );
+    throw failedError('port_unavailable', `Port ${port} is not available.`, 'choose another with --port N');
   }
 }
 
-function requireSomethingToCheck(
-  headers: {
-    readonly [K in 'signature' | 'id' | 'timestamp' | 'standardSignature']: string | undefined;
-  },
-): void {
-  const { signature, id, timestamp, standardSignature } = headers;
-  const standard = [id, timestamp, standardSignature].filter((one) => one !== undefined).length;
+function requireSomethingToCheck({ signature, ...ofStandard }: Readonly<Record<string, string | undefined>>): void {
+  const standard = Object.values(ofStandard).filter((one) => one !== undefined).length;
   if (standard === 0 && signature === undefined)
     throw usageError(
       'No signature to check is given.',

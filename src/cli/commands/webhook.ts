@@ -1,16 +1,27 @@
 import { everyEvent, feedOnlyEvents, subscribableEvents } from '#src/contract/events.js';
+import type { HandlerResult } from '#src/contract/operation.js';
 import { webhooksApi } from '#src/features/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { choiceOf, notAChoice } from '../line/choices.js';
-import { command, type ParsedArgs, projectOption } from '../line/command.js';
-import { onOrOff, readSecretFile, switchOption } from '../line/input.js';
+import {
+  type ApplianceCall,
+  type CommandCall,
+  type CommandResult,
+  type ParsedArgs,
+  projectCommand,
+} from '../line/command.js';
+import { commaList, readSecretFile } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { idOption, inGroup, onOrOff, requireChange, switchOption } from '../line/options.js';
 import { noteMore, wholeList } from '../line/page.js';
-import type { CommandResult } from '../terminal/command-result.js';
 import { shellWord, usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
+/** The argument with the id of a webhook. */
+export const webhookArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
+/** The webhook of a command. */
+export const webhookOf = ({ args }: CommandCall) => ({ webhookId: args.argument('ID') });
+
 const name = { flag: '--name', value: 'NAME', summary: 'display name' } as const;
 const url = { flag: '--url', value: 'URL', summary: 'https URL that receives the events' } as const;
 const events = {
@@ -20,15 +31,10 @@ const events = {
 } as const;
 const enabled = switchOption('--enabled', 'off stops deliveries (default: on)');
 const tls = switchOption('--tls', 'off accepts any certificate and needs SVC_WEBHOOK_ALLOW_INSECURE (default: on)');
-const authentication = [
-  { flag: '--auth-username', value: 'NAME', summary: 'user name for Basic authentication', group: 'Authentication' },
-  {
-    flag: '--auth-password-file',
-    value: 'FILE',
-    summary: 'file with the password for Basic authentication',
-    group: 'Authentication',
-  },
-] as const;
+const authentication = inGroup('Authentication', [
+  { flag: '--auth-username', value: 'NAME', summary: 'user name for Basic authentication' },
+  { flag: '--auth-password-file', value: 'FILE', summary: 'file with the password for Basic authentication' },
+]);
 
 const inputOf = (args: ParsedArgs) => {
   const names = args.text('--events');
@@ -47,7 +53,7 @@ const inputOf = (args: ParsedArgs) => {
 /** Parses a list of events. Throws CommandError for an unknown one. */
 function eventsIn(list: string, project: string): string[] {
   const taken = [everyEvent, ...subscribableEvents];
-  const names = list.split(',').map((name) => name.trim());
+  const names = commaList(list);
   const unknown = names.find((name) => choiceOf(name, taken) === undefined);
   if (feedOnlyEvents.some((name) => name === unknown))
     throw usageError(
@@ -58,15 +64,14 @@ function eventsIn(list: string, project: string): string[] {
   return names;
 }
 
-const add = command({
+const add = projectCommand({
   path: 'webhook add',
   summary: 'Creates a webhook and prints its signing secret, which is never shown again',
   options: [
-    projectOption,
     { ...name, required: true },
     { ...url, required: true },
     { ...events, required: true },
-    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
+    idOption,
     enabled,
     tls,
     ...authentication,
@@ -75,20 +80,17 @@ const add = command({
     'svc webhook add --project shop --name Orders --url https://hooks.example.com/svc --events documentCreated,documentUpdated --id orders',
     'svc webhook add --project shop --name Audit --url https://hooks.example.com/all --events "*" --id audit --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const body = { webhookId: call.args.text('--id') ?? 'unique()', ...inputOf(call.args) };
     const made = await invokeAsOperator(call, webhooksApi.create, { body });
-    return { ...shownWebhook(made, call.runtime.clock.now()), next: 'keep the secret; it cannot be shown again' };
+    return { ...shownWebhook(call, made), next: 'keep the secret; it cannot be shown again' };
   },
 });
 
-const list = command({
+const list = projectCommand({
   path: 'webhook list',
   summary: 'Lists the webhooks of a project',
-  options: [projectOption],
   examples: ['svc webhook list --project shop', 'svc webhook list --project shop --json'],
-  needs: 'appliance',
   run: async (call) => {
     const value = await invokeAsOperator(call, webhooksApi.list, { query: wholeList });
     noteMore(call, value.webhooks.length, value.total);
@@ -99,50 +101,38 @@ const list = command({
   },
 });
 
-const show = command({
+const show = projectCommand({
   path: 'webhook show',
   summary: 'Shows a webhook and its last failure',
-  arguments: [idArgument],
-  options: [projectOption],
+  arguments: [webhookArgument],
   examples: ['svc webhook show orders --project shop', 'svc webhook show orders --project shop --json'],
-  needs: 'appliance',
-  run: async (call) =>
-    shownWebhook(
-      await invokeAsOperator(call, webhooksApi.get, { params: { webhookId: call.args.argument('ID') } }),
-      call.runtime.clock.now(),
-    ),
+  run: async (call) => shownWebhook(call, await invokeAsOperator(call, webhooksApi.get, { params: webhookOf(call) })),
 });
 
-const update = command({
+const update = projectCommand({
   path: 'webhook update',
   summary: 'Changes a webhook. Enabling it resets its failure count; disabling it discards waiting deliveries',
-  arguments: [idArgument],
-  options: [projectOption, name, url, events, enabled, tls, ...authentication],
+  arguments: [webhookArgument],
+  options: [name, url, events, enabled, tls, ...authentication],
   examples: [
     'svc webhook update orders --project shop --events "*"',
     'svc webhook update audit --project shop --enabled off --json',
   ],
-  needs: 'appliance',
   run: async (call) => {
     const body = inputOf(call.args);
-    if (Object.values(body).every((value) => value === undefined))
-      throw usageError('There is nothing to change.', 'give at least one flag; svc webhook update --help lists them');
-    return shownWebhook(
-      await invokeAsOperator(call, webhooksApi.update, { params: { webhookId: call.args.argument('ID') }, body }),
-      call.runtime.clock.now(),
-    );
+    requireChange(body, 'give at least one flag; svc webhook update --help lists them');
+    const changed = await invokeAsOperator(call, webhooksApi.update, { params: webhookOf(call), body });
+    return shownWebhook(call, changed);
   },
 });
 
-const remove = command({
+const remove = projectCommand({
   path: 'webhook remove',
   summary: 'Removes a webhook and its deliveries',
-  arguments: [idArgument],
-  options: [projectOption],
+  arguments: [webhookArgument],
   examples: ['svc webhook remove audit --project shop --yes', 'svc webhook remove orders --project shop --yes --json'],
-  needs: 'appliance',
   run: async (call): Promise<CommandResult> => {
-    const params = { webhookId: call.args.argument('ID') };
+    const params = webhookOf(call);
     const { $id, name: called } = await invokeAsOperator(call, webhooksApi.get, { params });
     await call.prompts.confirm(`Remove the webhook ${called} (${$id}) with its deliveries?`);
     await invokeAsOperator(call, webhooksApi.delete, { params });
@@ -155,20 +145,7 @@ export const webhookCommands = [add, list, show, update];
 /** `svc webhook remove`, listed after the commands whose examples use the webhooks. */
 export const webhookRemoval = [remove];
 
-function shownWebhook(
-  webhook: {
-    $id: string;
-    name: string;
-    url: string;
-    events: string[];
-    enabled: boolean;
-    attempts: number;
-    logs: string;
-    secret: string;
-    previousSecretUntil: string;
-  },
-  now: number,
-): CommandResult {
+function shownWebhook({ runtime }: ApplianceCall, webhook: HandlerResult<typeof webhooksApi.get>): CommandResult {
   // NaN if no secrets overlap, because the text is empty.
   const until = Date.parse(webhook.previousSecretUntil);
   return {
@@ -181,7 +158,7 @@ function shownWebhook(
       ['enabled', webhook.enabled ? 'on' : 'off'],
       ['failures', webhook.attempts === 0 ? 'none' : `${webhook.attempts}, the last: ${webhook.logs}`],
       ...(webhook.secret === '' ? [] : [['secret', webhook.secret] as const]),
-      ...(until > now ? [['old secret signs until', instantOf(until)] as const] : []),
+      ...(until > runtime.clock.now() ? [['old secret signs until', instantOf(until)] as const] : []),
     ]),
   };
 }

@@ -1,5 +1,7 @@
 import type { Appliance } from '#src/appliance.js';
+import { auditLimits } from '#src/contract/limits.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { lostFilesDirectory } from '../installation/files-directory.js';
 import { count } from '../terminal/count.js';
@@ -7,7 +9,6 @@ import { shellWord } from '../terminal/exit.js';
 import { backupFindings, placeFindings } from './backup-checks.js';
 import type { Check } from './check.js';
 import { type DoctorFinding, found } from './finding.js';
-import { refusedOrigins } from './refused-origins.js';
 
 /** Maximum number of findings listed per kind. The others appear in the next run. */
 const named = 10;
@@ -19,6 +20,8 @@ const behindSeconds = 300;
 const failingMs = 900_000;
 /** Fewer failures may be mistyped addresses. */
 const severalMails = 3;
+
+const dayMs = 86_400_000;
 
 /** Checks of the contents of the database. */
 export const contentChecks: readonly Check<Appliance>[] = [
@@ -61,11 +64,7 @@ export const contentChecks: readonly Check<Appliance>[] = [
         ),
       ),
   },
-  {
-    name: 'refused origins',
-    alone: 'svc audit list --action requestsRefused',
-    run: (appliance) => refusedOrigins(appliance, named),
-  },
+  { name: 'refused origins', alone: 'svc audit list --action requestsRefused', run: refusedOrigins },
   {
     name: 'slow queries',
     alone: 'svc collection advise',
@@ -167,4 +166,30 @@ async function files({ runtime: { config }, features }: Appliance): Promise<Doct
     const message = `The file store cannot be used: ${whyUnwritable(error.reason)}.`;
     return [found('file_store_unusable', message, 'svc config check')];
   }
+}
+
+/** Finds web origins that were refused within the last day and are still refused; at most `named`. */
+async function refusedOrigins({ runtime, features }: Appliance): Promise<DoctorFinding[]> {
+  const { db, clock } = runtime;
+  const { audit, projects } = features;
+  const since = instantOf(clock.now() - dayMs);
+  const { entries } = await audit.list({ action: 'requestsRefused', since }, { limit: auditLimits.page });
+  const existing = new Map((await projects.list(db)).map((project) => [project.id, project]));
+  const isRefused = async (origin: string, projectId: string | null): Promise<boolean> => {
+    if (projectId === null) return !(await projects.anyAllowsOrigin(db, origin));
+    const project = existing.get(projectId);
+    return project !== undefined && !projects.allowsOrigin(project, origin);
+  };
+  const findings = new Map<string, DoctorFinding>();
+  for (const { row } of entries) {
+    const { projectId, at, data } = row;
+    const { origin }: { readonly origin?: string } = JSON.parse(data);
+    if (origin === undefined || findings.has(`${projectId} ${origin}`)) continue;
+    if (findings.size === named) break;
+    if (!(await isRefused(origin, projectId))) continue;
+    const place = projectId === null ? 'every project' : `the project ${projectId}`;
+    const message = `The origin ${origin} is refused by ${place}, the last time at ${at}.`;
+    findings.set(`${projectId} ${origin}`, found('origin_refused', message, projects.adviceFor(origin, projectId)));
+  }
+  return [...findings.values()];
 }

@@ -28,7 +28,7 @@ const order: readonly Level[] = ['error', 'warning', 'info'];
 export async function examine(call: CommandCall, scope: Scope): Promise<Report> {
   const reports: Report[] = [await runChecks([nodeCheck, memoryCheck], undefined)];
   const loaded = readSettings(call);
-  if (isFinding(loaded)) reports.push({ checks: 1, findings: loaded });
+  if (Array.isArray(loaded)) reports.push({ checks: 1, findings: loaded });
   else {
     reports.push({ checks: 1, findings: [] }, await runChecks([...settingsChecks, ...machineChecks], loaded));
     reports.push(...(await examineDatabase(loaded, call, scope)));
@@ -38,10 +38,6 @@ export async function examine(call: CommandCall, scope: Scope): Promise<Report> 
     checks: reports.reduce((sum, { checks }) => sum + checks, 0),
     findings: order.flatMap((level) => findings.filter((finding) => finding.level === level)),
   };
-}
-
-function isFinding(value: LoadedConfig | DoctorFinding[]): value is DoctorFinding[] {
-  return Array.isArray(value);
 }
 
 /** Throws CommandError if there is no installation, like every command. */

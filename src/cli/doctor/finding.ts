@@ -2,6 +2,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import type { DatabaseError } from '#src/platform/db/database-error.js';
 import { namingOwner } from '../installation/database-refusal.js';
 import { explain } from '../terminal/exit.js';
+import { type Color, Lines } from '../terminal/lines.js';
 
 /** Severity of a finding. An error makes the command fail, a warning can become an error, an info may be intended. */
 export type Level = 'error' | 'warning' | 'info';
@@ -90,4 +91,17 @@ export function found(code: FindingCode, message: string, fix: string): DoctorFi
 export function saidByDatabase(error: DatabaseError, config: Config): DoctorFinding {
   const { type, message, fix } = explain(namingOwner(config, error));
   return { code: type, level: 'error', message, fix };
+}
+
+const colors: Readonly<Record<Level, Color>> = { error: 'red', warning: 'yellow', info: 'cyan' };
+const levelWidth = 'warning'.length + 2;
+
+/** Formats findings: a line with level and message, and a line with the fix. */
+export function findingLines(findings: readonly DoctorFinding[]): Lines {
+  return Lines.marked(
+    findings.flatMap(({ level, code, message, fix }) => [
+      { mark: level.padEnd(levelWidth), color: colors[level], text: `${code}  ${message}` },
+      { mark: ' '.repeat(levelWidth), color: colors[level], text: `fix: ${fix}` },
+    ]),
+  );
 }

@@ -14,21 +14,6 @@ import { type DoctorFinding, found } from './finding.js';
 /** Mode bits that give access to all users of the machine. */
 export const everybody = 0o007;
 
-const riskCodes = {
-  SVC_RATE_LIMIT: 'rate_limit_off',
-  SVC_TOKENS_IN_RESPONSE: 'tokens_in_response',
-  SVC_WEBHOOK_ALLOW_INSECURE: 'insecure_targets',
-  SVC_EGRESS_ALLOW: 'private_targets',
-} as const;
-
-const remedies = {
-  SVC_RATE_LIMIT: 'remove SVC_RATE_LIMIT from the settings',
-  SVC_TOKENS_IN_RESPONSE: 'remove SVC_TOKENS_IN_RESPONSE from the settings, and configure SVC_SMTP_URL',
-  SVC_WEBHOOK_ALLOW_INSECURE:
-    'remove SVC_WEBHOOK_ALLOW_INSECURE from the settings; SVC_EGRESS_ALLOW names single addresses',
-  SVC_EGRESS_ALLOW: 'nothing, if applications need these addresses',
-} as const;
-
 /** Checks that only need the settings. */
 export const settingsChecks: readonly Check<LoadedConfig>[] = [
   {
@@ -53,8 +38,8 @@ export const settingsChecks: readonly Check<LoadedConfig>[] = [
   {
     name: 'settings that are not for production',
     run: ({ config }) =>
-      settingsAtRisk(config).map(({ setting, meaning }) =>
-        found(riskCodes[setting], `${setting} is set: ${meaning}.`, remedies[setting]),
+      settingsAtRisk(config).map(({ setting, code, meaning, fix }) =>
+        found(code, `${setting} is set: ${meaning}.`, fix),
       ),
   },
   { name: 'the certificate', run: certificate },

@@ -1,3 +1,5 @@
+import { usageError } from '../terminal/exit.js';
+import type { DocumentRecord } from './record.js';
 import { decodeUtf8 } from './utf8.js';
 
 const [quote, comma, newline] = [0x22, 0x2c, 0x0a];
@@ -19,10 +21,7 @@ type State = 'begin of a cell' | 'in a cell' | 'in quotes' | 'after a quote';
  * Reads rows of RFC 4180 and skips empty lines. An invalid or too long row does not affect the next one. The contents of a row over the
  * limit are discarded.
  */
-export async function* csvRows(
-  chunks: AsyncIterable<Buffer>,
-  maxBytes: number,
-): AsyncGenerator<CsvRow, void, undefined> {
+async function* csvRows(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<CsvRow, void, undefined> {
   let pieces: Buffer[] = [];
   let [line, opened, bytes] = [1, 1, 0];
   let state: State = 'begin of a cell';
@@ -65,6 +64,30 @@ export async function* csvRows(
     const row = take();
     if (!isEmpty(row)) yield row;
   }
+}
+
+/** Reads rows of a file whose first line has the names of the columns. `toValue` gets the cells of a row, one for each column. */
+export async function* csvValues(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+  columnsOf: (cells: readonly (string | null)[]) => readonly string[],
+  toValue: (columns: readonly string[], cells: readonly (string | null)[]) => NonNullable<DocumentRecord['value']>,
+): AsyncGenerator<DocumentRecord, void, undefined> {
+  let columns: readonly string[] | undefined;
+  for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
+    if (columns === undefined) {
+      if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
+      columns = columnsOf(cells);
+    } else if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
+    else if (cells.length !== columns.length)
+      yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${columns.length}.` };
+    else yield { line, bytes, value: toValue(columns, cells) };
+  }
+}
+
+/** Formats the text of a cell. */
+export function csvCell(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function after(state: State, byte: number | undefined): State {

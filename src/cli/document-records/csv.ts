@@ -1,7 +1,7 @@
 import { type Attribute, attributeTypes } from '#src/features/index.js';
 import { parseJson, printJson } from '#src/platform/text/json.js';
 import { usageError } from '../terminal/exit.js';
-import { csvRows } from './csv-rows.js';
+import { csvCell, csvValues } from './csv-rows.js';
 import { idNames } from './foreign-rows.js';
 import type { DocumentRecord } from './record.js';
 
@@ -13,24 +13,18 @@ const ignored = ['$sequence', '$collectionId', '$databaseId'];
  * Reads CSV (RFC 4180) with the column names in the first line. An empty cell is null; an empty quoted cell is the empty string. Lists and
  * permissions are JSON.
  */
-export async function* csvRecords(
+export function csvRecords(
   chunks: AsyncIterable<Buffer>,
   attributes: readonly Attribute[],
   maxBytes: number,
 ): AsyncGenerator<DocumentRecord, void, undefined> {
   const byKey = new Map(attributes.map((attribute) => [attribute.key, attribute]));
-  let columns: readonly string[] | undefined;
-  for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
-    if (columns === undefined) {
-      if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
-      columns = columnsOf(cells, byKey);
-      continue;
-    }
-    if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
-    else if (cells.length !== columns.length)
-      yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${columns.length}.` };
-    else yield { line, bytes, value: documentOf(columns, cells, byKey) };
-  }
+  return csvValues(
+    chunks,
+    maxBytes,
+    (names) => columnsOf(names, byKey),
+    (columns, cells) => documentOf(columns, cells, byKey),
+  );
 }
 
 /**
@@ -57,7 +51,7 @@ export function csvLine(document: Readonly<Record<string, unknown>>, attributes:
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'string' ? value : printJson(value);
-  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text === '' ? '""' : csvCell(text);
 }
 
 function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<string, Attribute>): readonly string[] {

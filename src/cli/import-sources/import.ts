@@ -12,7 +12,6 @@ import { retry } from '#src/platform/runtime/retry.js';
 import type { RefusedLine } from '../document-records/refused-lines.js';
 import type { ApplianceCall } from '../line/command.js';
 import type { MadeSecret } from '../project-file/apply.js';
-import { projectOf } from '../project-file/project-call.js';
 import type { Progress } from '../terminal/progress.js';
 import { storedTime } from '../user-records/draft.js';
 import { batchesOf } from './batches.js';
@@ -66,11 +65,10 @@ interface Run extends ImportOptions {
  */
 export async function importAll(
   call: ApplianceCall,
-  projectId: string,
   source: ImportSource,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const project = await projectOf({ ...call, projectId });
+  const project = await call.findProject();
   const tally = createKindTally(options.report);
   const collect = garbageCollector();
   let sinceCollection = 0;
@@ -101,7 +99,7 @@ export async function importAll(
     // First, because permissions of refused users are left out everywhere.
     leftOut.push(...(await importUsers(run)));
     const schema = await permissions.ofSchema(source.schema);
-    const made = await importSchema({ ...call, projectId }, schema, source.teamTimes, tally, options);
+    const made = await importSchema({ ...call, projectId: project.id }, schema, source.teamTimes, tally, options);
     secrets.push(...made.secrets);
     leftOut.push(...made.onlyHere);
     await importMemberships(run);
@@ -177,6 +175,8 @@ function withTimes(read: Read<SourceMembership>): Read<SourceMembership> {
   return { ...read, invited, joined };
 }
 
+const uncreated = ['team_not_found', 'user_not_found', 'storage_bucket_not_found'];
+
 /** Writes a batch, and counts the outcome of each record. */
 async function importBatch<T extends { readonly id: string }>(
   { tally, advance, dryRun }: Run,
@@ -194,9 +194,8 @@ async function importBatch<T extends { readonly id: string }>(
       continue;
     }
     const outcome = outcomes.shift() ?? 'absent';
-    // A dry run has created no teams and users.
-    if (dryRun && outcome instanceof Failure && ['team_not_found', 'user_not_found'].includes(outcome.type))
-      tally.add(kind, 'created');
+    // A dry run has created no teams, users and buckets.
+    if (dryRun && outcome instanceof Failure && uncreated.includes(outcome.type)) tally.add(kind, 'created');
     else if (outcome instanceof Failure) await tally.fail(kind, labelOf(read.id), outcome.type, outcome.message);
     else if (outcome !== 'absent') tally.add(kind, outcome);
   }
@@ -270,38 +269,35 @@ async function rehearsed(
 
 /** Imports the files. Those without content are left out and returned. */
 async function importFiles(run: Run): Promise<Unsupported[]> {
-  const { project, source, permissions, dryRun, signal, tally, advance } = run;
+  const { project, source, signal, report } = run;
   const kind = 'files';
   let empty = 0;
   for (const { $id: bucketId } of source.schema.buckets ?? []) {
     if (signal.aborted) break;
+    const labelOf = (id: string) => `${bucketId}/${id}`;
+    const write = async (files: SourceFile[]) =>
+      Promise.all(files.map((file) => importFile(run, { project, bucketId }, file)));
     for await (const read of source.files(bucketId)) {
       if (signal.aborted) break;
-      const id = `${bucketId}/${read.id}`;
-      const [createdAt, updatedAt] = 'problem' in read ? [] : [storedTime(read.createdAt), storedTime(read.updatedAt)];
-      if ('problem' in read) {
-        const { type = 'record_invalid', problem } = read;
-        await tally.fail(kind, type === 'record_invalid' ? id : read.id, type, problem);
-      } else if (createdAt === undefined || updatedAt === undefined)
-        await tally.fail(kind, id, 'record_invalid', 'The file has an invalid time.');
-      else {
-        const file = { ...read, createdAt, updatedAt, permissions: await permissions.ofItem(id, read.permissions) };
-        if (read.size === 0) {
-          empty += 1;
-          const message = 'The file has no content. The service stores no such files.';
-          await run.report({ kind, id, type: 'storage_file_empty', message });
-          continue;
-        }
-        const outcome = await importFile(run, { project, bucketId }, file);
-        if (!(outcome instanceof Failure)) tally.add(kind, outcome);
-        else if (dryRun && outcome.type === 'storage_bucket_not_found') tally.add(kind, 'created');
-        else await tally.fail(kind, id, outcome.type, outcome.message);
-      }
-      advance(kind, 1);
+      const file = await preparedFile(run, labelOf(read.id), read);
+      if (!('problem' in file) && file.size === 0) {
+        empty += 1;
+        const message = 'The file has no content. The service stores no such files.';
+        await report({ kind, id: labelOf(file.id), type: 'storage_file_empty', message });
+      } else await importBatch(run, kind, [file], write, labelOf);
     }
   }
   const reason = 'They have no content, and the service stores no such files. The report lists them.';
   return empty === 0 ? [] : [{ kind: 'empty files', count: empty, reason }];
+}
+
+/** Converts the times of a file to their stored form, and leaves out permissions that must not be granted. */
+async function preparedFile({ permissions }: Run, label: string, read: Read<SourceFile>): Promise<Read<SourceFile>> {
+  if ('problem' in read) return read;
+  const [createdAt, updatedAt] = [storedTime(read.createdAt), storedTime(read.updatedAt)];
+  if (createdAt === undefined || updatedAt === undefined)
+    return { id: read.id, problem: 'The file has an invalid time.' };
+  return { ...read, createdAt, updatedAt, permissions: await permissions.ofItem(label, read.permissions) };
 }
 
 async function importFile(

@@ -1,5 +1,6 @@
 import { schemaLimits } from '#src/contract/limits.js';
-import type { SourceAttribute, SourceIndex } from './schema-types.js';
+import type { FileAttribute, FileIndex } from '../project-file/file.js';
+import { nearestKey } from './keys.js';
 
 /** A statement `CREATE INDEX`. */
 interface ParsedIndex {
@@ -44,12 +45,12 @@ function plain(name: string): string {
  */
 export function fittedIndexes(
   statements: readonly string[],
-  attributes: SourceAttribute[],
+  attributes: FileAttribute[],
   keyOf: (column: string) => string | undefined,
   longest: (key: string) => number,
   refuse: (sql: string, reason: string) => void,
-): SourceIndex[] {
-  const indexes: SourceIndex[] = [];
+): FileIndex[] {
+  const indexes: FileIndex[] = [];
   for (const sql of statements) {
     const parsed = parsedIndex(sql);
     if (typeof parsed === 'string') {
@@ -71,7 +72,7 @@ export function fittedIndexes(
     else if (known.length === 1 && known[0] === '$id') continue;
     else
       indexes.push({
-        key: indexKey(parsed.name, indexes),
+        key: nearestKey(parsed.name, 'index', (key) => indexes.some((one) => one.key === key)),
         type: parsed.unique ? 'unique' : 'key',
         attributes: known,
         orders: parsed.columns.map(({ order }) => order),
@@ -83,17 +84,13 @@ export function fittedIndexes(
 /** Characters of a value that a type without a size can have. */
 const fixed: Readonly<Record<string, number>> = { email: 320, url: 2048, ip: 39, enum: 0 };
 
-function sizeOf({ type, size, array }: SourceAttribute): number {
+function sizeOf({ type, size, array }: FileAttribute): number {
   return array ? 0 : type === 'string' ? Number(size) : (fixed[type] ?? 0);
 }
 
 /** Reduces the sizes of texts so that they fit into an index. Changes nothing and returns false if their values are too long. */
-function fit(
-  found: readonly SourceAttribute[],
-  attributes: SourceAttribute[],
-  longest: (key: string) => number,
-): boolean {
-  const total = (list: readonly SourceAttribute[]) => list.reduce((sum, one) => sum + sizeOf(one), 0);
+function fit(found: readonly FileAttribute[], attributes: FileAttribute[], longest: (key: string) => number): boolean {
+  const total = (list: readonly FileAttribute[]) => list.reduce((sum, one) => sum + sizeOf(one), 0);
   if (total(found) <= schemaLimits.indexedCharacters) return true;
   const texts = found.filter(({ type, array }) => type === 'string' && !array);
   if (texts.length === 0) return false;
@@ -105,15 +102,4 @@ function fit(
     attributes[at] = { ...text, size: Math.min(Number(text.size), each) };
   }
   return true;
-}
-
-function indexKey(name: string, indexes: readonly SourceIndex[]): string {
-  const near =
-    name
-      .replace(/[^A-Za-z0-9._-]/g, '_')
-      .replace(/^[._-]+/, '')
-      .slice(0, 32) || 'index';
-  let key = near;
-  for (let number = 2; indexes.some((one) => one.key === key); number += 1) key = `${near}-${number}`;
-  return key;
 }

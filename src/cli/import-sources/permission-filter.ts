@@ -2,6 +2,7 @@ import { isPermission } from '#src/contract/permissions.js';
 import type { RefusedLine } from '../document-records/refused-lines.js';
 import type { ProjectFile } from '../project-file/file.js';
 import type { Unsupported } from './source.js';
+import { createUnsupportedList } from './unsupported-list.js';
 
 /** Leaves out permissions that could get to the wrong users, and those that do not exist here. */
 export interface PermissionFilter {
@@ -13,7 +14,7 @@ export interface PermissionFilter {
   /** The schema with the permissions of collections and buckets that remain. */
   ofSchema(schema: ProjectFile): Promise<ProjectFile>;
   /** Counts of the permissions that were left out. */
-  unsupported(): Unsupported[];
+  unsupported(): readonly Unsupported[];
 }
 
 /** The id of a user in a permission. */
@@ -60,19 +61,19 @@ export function createPermissionFilter(report: (refused: RefusedLine) => Promise
       for (const one of schema.buckets ?? []) buckets.push(await ofContainer(one.$id, one));
       return { ...schema, databases, buckets };
     },
-    unsupported: () =>
-      [
-        {
-          kind: 'permissions of users',
-          count: counts.refused,
-          reason:
-            'These users were not imported, and somebody else could take their ids. The report lists the permissions; they come with the next import after the users.',
-        },
-        {
-          kind: 'permissions',
-          count: counts.unknown,
-          reason: 'They are empty or have an action, a role or an id that does not exist here. The report lists them.',
-        },
-      ].filter(({ count }) => count > 0),
+    unsupported: () => {
+      const left = createUnsupportedList();
+      left.add(
+        'permissions of users',
+        'These users were not imported, and somebody else could take their ids. The report lists the permissions; they come with the next import after the users.',
+        counts.refused,
+      );
+      left.add(
+        'permissions',
+        'They are empty or have an action, a role or an id that does not exist here. The report lists them.',
+        counts.unknown,
+      );
+      return left.all();
+    },
   };
 }

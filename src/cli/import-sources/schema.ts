@@ -1,10 +1,11 @@
 import { Failure } from '#src/contract/errors.js';
 import { teamsApi } from '#src/features/index.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { applyChange, type MadeSecret, requirePossible } from '../project-file/apply.js';
 import { type Change, changesOf, labelOf } from '../project-file/changes.js';
 import type { ProjectFile } from '../project-file/file.js';
 import { type Item, itemsOf } from '../project-file/items.js';
-import { type ProjectCall, projectOf, runIn } from '../project-file/project-call.js';
+import type { ProjectCall } from '../project-file/project-call.js';
 import { readProject } from '../project-file/state.js';
 import { CommandError } from '../terminal/exit.js';
 import { storedTime } from '../user-records/index.js';
@@ -30,7 +31,7 @@ export async function importSchema(
     .filter(({ kind }) => kind !== 'project')
     .map(withoutSwitch);
   const teams = await presentTeams(call, wanted);
-  const present = [...teams, ...itemsOf(await readProject(call, await projectOf(call), false))];
+  const present = [...teams, ...itemsOf(await readProject(call, await call.findProject(), false))];
   const changes = new Map(changesOf(wanted, present, false).map((change) => [labelOf(change), change]));
   const secrets: MadeSecret[] = [];
   for (const item of wanted) {
@@ -82,7 +83,7 @@ async function make(call: ProjectCall, change: Change, teamTimes: ImportSource['
   const [id = ''] = path;
   const createdAt = storedTime(teamTimes?.get(id));
   if (kind === 'team' && action === 'create' && createdAt !== undefined) {
-    const project = await projectOf(call);
+    const project = await call.findProject();
     const team = { id, name: String(members.name), createdAt };
     await call.features.membershipImport.createTeam(call.auditContext(project.id), project, team);
     return undefined;
@@ -98,7 +99,7 @@ async function presentTeams(call: ProjectCall, wanted: readonly Item[]): Promise
     if (kind !== 'team') continue;
     const [teamId = ''] = path;
     try {
-      const { name } = await runIn(call, teamsApi.get, { params: { teamId } });
+      const { name } = await invokeAsOperator(call, teamsApi.get, { params: { teamId } });
       found.push({ kind, path, members: { name } });
     } catch (error) {
       if (!(error instanceof Failure && error.type === 'team_not_found')) throw error;

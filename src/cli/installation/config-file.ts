@@ -18,7 +18,7 @@ import { settings } from '#src/platform/config/schema.js';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { packageFile } from '#src/platform/runtime/package-root.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from '../terminal/exit.js';
+import { CommandError, unusableError } from '../terminal/exit.js';
 
 /** The commented template of all settings, which `svc init` fills in. */
 const template = packageFile('templates/config/svc.env');
@@ -58,7 +58,7 @@ export function changeConfig(file: string, values: SettingChanges): void {
     replaceFile(realpathSync(file), changedConfig(readFileSync(file, 'utf8'), values));
   } catch (error) {
     const message = `${file} cannot be changed: ${whyUnwritable(error)}.`;
-    throw new CommandError('unusable', 'file_not_writable', message, 'run the command as the owner of the file');
+    throw unusableError('file_not_writable', message, 'run the command as the owner of the file');
   }
 }
 

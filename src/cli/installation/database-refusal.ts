@@ -7,7 +7,7 @@ import type { Driver } from '#src/platform/db/driver.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { testWrite } from '#src/platform/db/write-test.js';
 import { createRuntime } from '#src/platform/index.js';
-import { CommandError, shellWord } from '../terminal/exit.js';
+import { shellWord, unreachableError } from '../terminal/exit.js';
 import { fileOwnerOf, groupOfProcess, isOfAnother, userOfProcess } from './owners.js';
 
 /** Opens the database and tests a write, within the connection timeout. Returns the error, or undefined on success. Logs nothing. */
@@ -48,8 +48,7 @@ export function namingOwner(config: Config, error: unknown): unknown {
   const [first] = others;
   if (first === undefined) return error;
   const [owner, user, words] = [fileOwnerOf(first), userOfProcess(), others.map(shellWord).join(' ')];
-  return new CommandError(
-    'unreachable',
+  return unreachableError(
     condition.type,
     `${condition.message} (${cause.code}): ${first} belongs to ${owner}, and this user is ${user}.`,
     `if the database is that of ${user}, as root: chown ${user}:${groupOfProcess()} ${words}; if not, run the command as the owner of the file`,

@@ -4,7 +4,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from '../terminal/exit.js';
+import { unusableError } from '../terminal/exit.js';
 import { requireNoLog } from './installation.js';
 
 /**
@@ -24,7 +24,7 @@ export function prepareDirectories(config: Config): () => void {
     } catch (error) {
       remove();
       const message = `The directory ${directory} cannot be created: ${whyUnwritable(error)}.`;
-      throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
+      throw unusableError('directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
     }
   }
   return remove;

@@ -7,7 +7,7 @@ import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { systemClock } from '#src/platform/runtime/clock.js';
 import type { CommandCall } from '../line/command.js';
 import { gotten, readStdin, valid } from '../line/input.js';
-import { CommandError, explain, usageError } from '../terminal/exit.js';
+import { type CommandError, explain, failedError, unusableError, usageError } from '../terminal/exit.js';
 import { refusalOf } from './database-refusal.js';
 import { holdsPassword, maskUrl } from './database-url.js';
 import { directoryProblem } from './directories.js';
@@ -28,7 +28,9 @@ export async function chooseSettings(call: CommandCall): Promise<Record<string, 
   return {
     SVC_DATA_DIR: dataDir,
     ...database,
-    ...(isInEnvironment(call, settings.masterKey) ? {} : { SVC_MASTER_KEY: newMasterKey() }),
+    ...(isInEnvironment(call, settings.masterKey)
+      ? {}
+      : { SVC_MASTER_KEY: createRandom(systemClock).bytes(32).toString('base64url') }),
     SVC_BASE_URL: baseUrl ?? local,
     ...(await chooseTokensInResponse(call, baseUrl ?? local)),
     SVC_PORT: port,
@@ -44,7 +46,7 @@ async function chooseDataDir(call: CommandCall): Promise<string> {
     (await choose(call, '--data-dir', settings.dataDir, 'Directory of all data', fallback, problem)) ?? fallback;
   const found = problem(directory);
   if (found === undefined) return directory;
-  throw new CommandError('unusable', 'directory_unusable', `${found}.`, 'name another directory by --data-dir');
+  throw unusableError('directory_unusable', `${found}.`, 'name another directory by --data-dir');
 }
 
 /** Chooses the port by flag, environment or answer; otherwise the default port or the next free one. */
@@ -73,7 +75,7 @@ async function portTaken({ args }: CommandCall, host: string, port: number, mess
   const next = await firstFreePort(host, port);
   const change = args.text('--port') === undefined ? `set ${settings.port.key}=` : 'choose another port: --port ';
   const fix = next === undefined ? 'end that process' : `${change}${next}, or end that process`;
-  return new CommandError('failed', 'address_in_use', `${message}.`, fix);
+  return failedError('address_in_use', `${message}.`, fix);
 }
 
 const noFixedPort = 'must be from 1 to 65535: 0 takes another port at each start, and the address of the API names one';
@@ -183,8 +185,4 @@ async function withPassword({ prompts }: CommandCall, url: string): Promise<stri
 
 function isInEnvironment({ environment }: CommandCall, { key }: Setting): boolean {
   return Boolean(environment[key] || environment[`${key}_FILE`]);
-}
-
-function newMasterKey(): string {
-  return createRandom(systemClock).bytes(32).toString('base64url');
 }

@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { CommandError, shellWord } from '../terminal/exit.js';
+import { notAllowedError, shellWord } from '../terminal/exit.js';
 import { fileOwnerOf, userName } from './owners.js';
 
 /** Users whose files root trusts: root and the user who called sudo. */
@@ -31,8 +31,7 @@ export function requireOwnSettings(file: string): void {
   const target = realpathSync(file);
   const why = foreigners([dirname(file), file, dirname(target), target]);
   if (why === undefined) return;
-  throw new CommandError(
-    'notAllowed',
+  throw notAllowedError(
     'configuration_foreign',
     `Root does not use the configuration file ${file} unless it is named: ${why}.`,
     ['svc --config', shellWord(file), ...process.argv.slice(2).map(shellWord)].join(' '),
@@ -46,8 +45,7 @@ export function requireOwnLink(database: string): void {
   const directory = dirname(file);
   const why = foreignness(directory);
   if (why === undefined) return;
-  throw new CommandError(
-    'notAllowed',
+  throw notAllowedError(
     'database_foreign',
     `The database ${file} is a symbolic link, which root does not follow: ${why}.`,
     ['runuser -u', shellWord(fileOwnerOf(directory)), '-- svc', ...process.argv.slice(2).map(shellWord)].join(' '),

@@ -11,7 +11,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import type { CommandCall } from '../line/command.js';
-import { CommandError, shellWord } from '../terminal/exit.js';
+import { type CommandError, notAllowedError, shellWord, unusableError } from '../terminal/exit.js';
 import { requireOwnLink, requireOwnSettings } from './foreign-files.js';
 import { fileOwnerOf, groupOfProcess } from './owners.js';
 
@@ -30,15 +30,13 @@ export function load(
 ): LoadedConfig {
   const named = configFile ?? (environment.SVC_CONFIG || undefined);
   if (named !== undefined && isAbsent(named))
-    throw new CommandError(
-      'unusable',
+    throw unusableError(
       'configuration_invalid',
       `The configuration file ${resolve(named)} does not exist.`,
       `correct the path, or make an installation with svc --config ${shellWord(named)} init`,
     );
   if (!isInstallationInReach({ environment, file: configFile }))
-    throw new CommandError(
-      'unusable',
+    throw unusableError(
       'installation_not_found',
       `There is no installation here: neither ${defaultFiles.map((file) => resolve(file)).join(' nor ')} exists, and SVC_MASTER_KEY is not set.`,
       'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
@@ -55,7 +53,7 @@ function requireFile(file: string, serves: boolean): void {
   if (!statSync(file).isDirectory()) return;
   const message = `The configuration file ${file} is a directory.`;
   const fix = 'name the file itself by --config FILE or SVC_CONFIG';
-  throw new CommandError('unusable', 'configuration_invalid', message, fix);
+  throw unusableError('configuration_invalid', message, fix);
 }
 
 /**
@@ -70,8 +68,7 @@ function requireReadable(file: string, serves: boolean): void {
     const owner = fileOwnerOf(file);
     const readable = `as root: chown root:${shellWord(groupOfProcess())} ${shellWord(file)} && chmod 0640 ${shellWord(file)}`;
     const words = process.argv.slice(2).filter((word, at, all) => word !== '--config' && all[at - 1] !== '--config');
-    throw new CommandError(
-      'notAllowed',
+    throw notAllowedError(
       'configuration_unreadable',
       `The configuration file ${file} cannot be read by this user: it belongs to ${owner}.`,
       serves
@@ -99,8 +96,7 @@ export function requireNoLog(config: Config): void {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const log = file === null ? undefined : logWithoutFile(file);
   if (file === null || log === undefined) return;
-  throw new CommandError(
-    'unusable',
+  throw unusableError(
     'database_file_gone',
     `The database ${resolve(file)} is ${isAbsent(file) ? 'gone' : 'empty'}, but its log ${log} is there and holds the newest writes.`,
     `put ${resolve(file)} back as it was; otherwise move ${shellWord(log)} away without deleting it, and run svc backup restore FILE`,
@@ -109,5 +105,5 @@ export function requireNoLog(config: Config): void {
 
 /** Error for a database or a schema that this version cannot use. */
 export function schemaError(message: string, fix: string): CommandError {
-  return new CommandError('unusable', 'schema_unusable', message, fix);
+  return unusableError('schema_unusable', message, fix);
 }

@@ -1,8 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from '../terminal/exit.js';
-import { processExists } from './processes.js';
+import { type CommandError, notAllowedError } from '../terminal/exit.js';
 
 /**
  * Creates a file with the id of this process and returns the function that removes it. Throws the error of `taken` if another process has the
@@ -15,11 +14,20 @@ export function lockFile(lock: string, taken: (pid: number) => CommandError): ()
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') {
       const message = `${lock} cannot be made: ${whyUnwritable(error)}.`;
-      throw new CommandError('notAllowed', 'file_not_writable', message, 'run the command as root');
+      throw notAllowedError('file_not_writable', message, 'run the command as root');
     }
   }
   const pid = Number(readFileSync(lock, 'utf8'));
   if (pid > 0 && processExists(pid)) throw taken(pid);
   rmSync(lock, { force: true });
   return lockFile(lock, taken);
+}
+
+/** True if this machine has a process with this id. */
+export function processExists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) !== 'ESRCH';
+  }
 }

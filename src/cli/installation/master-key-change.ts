@@ -5,14 +5,13 @@ import { copyOf, readMasterKey } from '#src/platform/config/master-key-file.js';
 import { settings } from '#src/platform/config/schema.js';
 import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { conflictError, notAllowedError, notFoundError, unusableError, usageError } from '../terminal/exit.js';
 import { changeConfig, isWritable, replaceFile } from './config-file.js';
 import { lockFile } from './lock-file.js';
 
 /** The new master key in a file that holds it alone. Throws CommandError. */
 export function newKeyIn(path: string): MasterKey {
-  if (isAbsent(path))
-    throw new CommandError('notFound', 'file_not_found', `There is no file ${path}.`, 'correct the path');
+  if (isAbsent(path)) throw notFoundError('file_not_found', `There is no file ${path}.`, 'correct the path');
   const found = readMasterKey({ path: resolve(path), form: 'value' });
   if (found !== undefined) return found;
   throw usageError(
@@ -25,7 +24,7 @@ export function newKeyIn(path: string): MasterKey {
 export function requireReplaceable({ path }: MasterKeyFile): void {
   if (isWritable(path)) return;
   const message = `The file of the master key, ${path}, or its directory ${dirname(path)}, cannot be written by this user.`;
-  throw new CommandError('notAllowed', 'file_not_writable', message, 'run the command as root');
+  throw notAllowedError('file_not_writable', message, 'run the command as root');
 }
 
 /**
@@ -35,7 +34,7 @@ export function requireReplaceable({ path }: MasterKeyFile): void {
 export function lockKeyFile({ path }: Pick<MasterKeyFile, 'path'>): () => void {
   return lockFile(`${path}.rotating`, (pid) => {
     const message = `The process ${pid} is replacing the master key.`;
-    return new CommandError('conflict', 'rotation_running', message, 'wait until it has ended');
+    return conflictError('rotation_running', message, 'wait until it has ended');
   });
 }
 
@@ -52,7 +51,7 @@ export function replaceKey(file: MasterKeyFile, key: MasterKey): void {
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') rmSync(copy, { force: true });
     const message = `${copy} cannot be made: ${errorCode(error) === 'EEXIST' ? 'it exists' : whyUnwritable(error)}.`;
-    throw new CommandError('unusable', 'file_not_writable', message, `move ${copy} away, then run this command again`);
+    throw unusableError('file_not_writable', message, `move ${copy} away, then run this command again`);
   }
   if (form === 'settings') changeConfig(path, { [settings.masterKey.key]: key.reveal() });
   else replaceFile(path, `${key.reveal()}\n`);

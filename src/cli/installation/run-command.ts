@@ -9,9 +9,8 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { assumeProject } from '../line/assumed-project.js';
-import type { ApplianceCall, Command, CommandCall } from '../line/command.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, explain } from '../terminal/exit.js';
+import type { ApplianceCall, Command, CommandCall, CommandResult } from '../line/command.js';
+import { type CommandError, explain, unusableError } from '../terminal/exit.js';
 import { namingOwner } from './database-refusal.js';
 import { prepareDirectories } from './directories.js';
 import { load, requireDatabase, requireNoLog, schemaError } from './installation.js';
@@ -35,12 +34,15 @@ export async function runCommand(command: Command, call: CommandCall): Promise<C
     case 'appliance': {
       const loaded = load(call);
       return withAppliance(loaded, call, async (appliance) => {
-        await requireUsable(appliance);
+        requireUsableSchema(await appliance.runtime.migrator.status());
+        await requireMasterKey(appliance);
         const { runtime, features } = appliance;
         const auditContext = (projectId: string | null) => operatorContext(appliance, projectId);
+        const findProject = () => features.projects.get(runtime.db, call.args.required('--project'));
         const work: ApplianceCall['work'] = (projectId, body) => runtime.db.work(auditContext(projectId), body);
-        await assumeProject(command, call.args, { config: loaded.config, runtime, features });
-        return command.run({ ...call, loaded, appliance, runtime, features, auditContext, work });
+        const context = { ...call, loaded, appliance, runtime, features, findProject, auditContext, work };
+        await assumeProject(command, context);
+        return command.run(context);
       });
     }
   }
@@ -108,12 +110,6 @@ export function forCommand(config: Config, { verbose, quiet }: CommandCall['outp
   return { ...config, logLevel, logFormat: config.logFormat ?? 'pretty', logFile: undefined };
 }
 
-/** Throws if the schema version or the master key does not match. Exit 7. */
-async function requireUsable(appliance: Appliance): Promise<void> {
-  requireUsableSchema(await appliance.runtime.migrator.status());
-  await requireMasterKey(appliance);
-}
-
 /** Throws if this version cannot work with the schema. Steps of a newer version that says so are no obstacle. */
 export function requireUsableSchema({ pending, unusable }: SchemaStatus): void {
   requireCurrentSchema({ pending, unknown: unusable });
@@ -155,8 +151,7 @@ export async function requireMasterKey(appliance: Appliance): Promise<void> {
 
 /** Error for a database that was set up with another master key. */
 export function wrongMasterKey({ database, settings }: OtherMasterKey): CommandError {
-  return new CommandError(
-    'unusable',
+  return unusableError(
     'master_key_wrong',
     `This database has another master key than the settings: it needs the one with the fingerprint ${database}, and they have ${settings}. Its secrets cannot be decrypted.`,
     'restore the svc.env of this database from your backup, or its SVC_MASTER_KEY; to use another database, set SVC_DATABASE_URL',

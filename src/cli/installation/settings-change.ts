@@ -4,12 +4,11 @@ import { ConfigError } from '#src/platform/config/config-error.js';
 import { configFile, loadConfig } from '#src/platform/config/load.js';
 import { type Config, type Setting, settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
-import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import type { CommandCall } from '../line/command.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { CommandError, unusableError, usageError } from '../terminal/exit.js';
 import { changeConfig, changedConfig, type SettingChanges } from './config-file.js';
 import { load } from './installation.js';
-import { dataDirectoryProblems, logFileProblems, templatesProblems } from './settings-problems.js';
+import { localProblems } from './settings-problems.js';
 
 type Place = Pick<CommandCall, 'environment' | 'configFile'>;
 
@@ -99,8 +98,7 @@ function fileOf(place: Place): string {
   }
   const file = configFile({ environment: place.environment, file: place.configFile });
   if (file !== null) return file;
-  throw new CommandError(
-    'unusable',
+  throw unusableError(
     'configuration_invalid',
     'There is no settings file to change: the settings come from the environment.',
     'change the environment of the service',
@@ -110,13 +108,7 @@ function fileOf(place: Place): string {
 function problemsOf(file: string, fileText: string, environment: NodeJS.ProcessEnv): string[] {
   try {
     const { config } = loadConfig({ environment, file, fileText, needsMasterKey: false });
-    const problems = [
-      ...dataDirectoryProblems(config),
-      ...tlsFileProblems(config),
-      ...templatesProblems(config),
-      ...logFileProblems(config),
-    ];
-    return problems.map((problem) => (typeof problem === 'string' ? problem : problem.message));
+    return localProblems(config).map((problem) => (typeof problem === 'string' ? problem : problem.message));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map(({ message }) => message);

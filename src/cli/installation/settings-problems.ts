@@ -7,6 +7,7 @@ import { type FilesLocation, parseFilesUrl } from '#src/platform/config/files-ur
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Secret } from '#src/platform/config/secret.js';
+import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 
 /** Explains why the templates directory cannot be used; empty if it can, or if none is configured. */
@@ -19,6 +20,16 @@ export function templatesProblems({ templatesDir }: Pick<Config, 'templatesDir'>
 export function dataDirectoryProblems({ dataDir }: Pick<Config, 'dataDir'>): string[] {
   const reason = unusableReason(resolve(dataDir));
   return reason === undefined ? [] : [`The data directory cannot be used: ${reason}`];
+}
+
+/** Explains why places on this machine that the settings name cannot be used: directories, certificate and log file. */
+export function localProblems(config: Config): (string | ConfigProblem)[] {
+  return [
+    ...dataDirectoryProblems(config),
+    ...tlsFileProblems(config),
+    ...templatesProblems(config),
+    ...logFileProblems(config),
+  ];
 }
 
 /** Lists settings that appear more than once in the file, one sentence each. */

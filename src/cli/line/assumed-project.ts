@@ -1,25 +1,16 @@
-import type { Features } from '#src/features/index.js';
-import type { Config } from '#src/platform/config/schema.js';
-import type { Runtime } from '#src/platform/index.js';
 import { count } from '../terminal/count.js';
 import { usageError } from '../terminal/exit.js';
-import type { Command, ParsedArgs } from './command.js';
-
-/** Where to find the project of a command that does not name one. */
-interface Sources {
-  readonly config: Config;
-  readonly runtime: Runtime;
-  readonly features: Features;
-}
+import type { ApplianceCall, Command } from './command.js';
 
 /** Sets `--project` of a command that needs one: to `SVC_PROJECT`, or to the only project. Exit 2 if there are several or none. */
-export async function assumeProject(command: Command, args: ParsedArgs, sources: Sources): Promise<void> {
+export async function assumeProject(command: Command, call: ApplianceCall): Promise<void> {
+  const { args, loaded } = call;
   const option = (command.options ?? []).find(({ flag, assumed }) => assumed && args.text(flag) === undefined);
   if (option === undefined) return;
-  args.assume(option.flag, sources.config.project ?? (await onlyProject(option.flag, sources)));
+  args.assume(option.flag, loaded.config.project ?? (await onlyProject(option.flag, call)));
 }
 
-async function onlyProject(flag: string, { runtime, features }: Sources): Promise<string> {
+async function onlyProject(flag: string, { runtime, features }: ApplianceCall): Promise<string> {
   const [project, ...others] = await features.projects.list(runtime.db);
   if (project === undefined)
     throw usageError(`The flag ${flag} is required. There is no project yet.`, 'svc project create NAME');

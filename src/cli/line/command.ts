@@ -1,12 +1,14 @@
 import type { Appliance } from '#src/appliance.js';
+import type { Project } from '#src/contract/project.js';
 import type { Features } from '#src/features/index.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { CommandResult } from '../terminal/command-result.js';
-import type { Output } from '../terminal/output.js';
+import type { CommandResult, Output } from '../terminal/output.js';
 import type { Prompts } from '../terminal/prompts.js';
+
+export type { CommandResult } from '../terminal/output.js';
 
 /** A flag of a command. */
 export interface OptionSpec {
@@ -48,6 +50,8 @@ export interface ParsedArgs {
   /** Returns the value of a required flag. */
   required(flag: `--${string}`): string;
   isSet(flag: `--${string}`): boolean;
+  /** True for a switch that is set and for a flag with a value. */
+  isGiven(flag: `--${string}`): boolean;
   list(flag: `--${string}`): readonly string[];
   /** Sets a flag that was not given. */
   assume(flag: `--${string}`, value: string | undefined): void;
@@ -77,6 +81,8 @@ interface DatabaseCall extends ConfiguredCall {
 export interface ApplianceCall extends DatabaseCall {
   readonly appliance: Appliance;
   readonly features: Features;
+  /** Finds the project of `--project`. Throws Failure if there is none. */
+  findProject(): Promise<Project>;
   /** Creates the audit context for changes by this command. */
   auditContext(projectId: string | null): AuditContext;
   /** Runs a unit of work with that audit context. */
@@ -97,7 +103,7 @@ interface CallOf {
 /** Resources to open before a command runs. */
 export type Need = keyof CallOf;
 
-interface CommandSpec<N extends Need> {
+interface CommandText<N extends Need> {
   /** The words after `svc`. */
   readonly path: string;
   readonly summary: string;
@@ -105,7 +111,6 @@ interface CommandSpec<N extends Need> {
   readonly options?: readonly OptionSpec[];
   /** At least two. Tests run them against a fresh installation, in the order of `svc commands`. */
   readonly examples: readonly [string, string, ...string[]];
-  readonly needs: N;
   /** True if this call may create a missing database. Otherwise a missing database is treated as empty. */
   creates?(args: ParsedArgs): boolean;
   /** True if the command works without the database too, such as when it is lost. */
@@ -118,12 +123,18 @@ interface CommandSpec<N extends Need> {
   run(call: CallOf[N]): Promise<CommandResult | undefined>;
 }
 
+interface CommandSpec<N extends Need> extends CommandText<N> {
+  readonly needs: N;
+}
+
 /** A command as data. */
 export type Command = { [N in Need]: CommandSpec<N> }[Need];
 
-/** Declares a command with the type of its context. */
-export function command<const N extends Need>(spec: CommandSpec<N>): CommandSpec<N> {
-  return spec;
+/** Declares a command with the type of its context: what it `needs`, by default the data of the installation. */
+export function command<const N extends Need = 'appliance'>(
+  spec: CommandText<N> & { readonly needs?: N },
+): CommandSpec<N> {
+  return { ...spec, needs: spec.needs ?? ('appliance' as N) };
 }
 
 /** The flag that selects a project, in commands that work on one. */
@@ -136,3 +147,12 @@ export const projectOption = {
   assumed: true,
   values: 'project',
 } as const;
+
+/** A flag for a project in commands that also work without it. */
+export const optionalProject = (summary: string) =>
+  ({ flag: '--project', short: '-p', value: 'ID', summary, values: 'project' }) as const;
+
+/** Declares a command on the data of the project that `--project` selects. */
+export function projectCommand({ options = [], ...spec }: CommandText<'appliance'>) {
+  return command({ ...spec, options: [projectOption, ...options] });
+}

@@ -1,3 +1,4 @@
+import { verbsAfter } from './aliases.js';
 import type { Command, OptionSpec } from './command.js';
 
 /** The candidates after certain words of a command line. */
@@ -25,11 +26,8 @@ export function completionScript(
 }
 
 function completionPoints(commands: readonly Command[]): CompletionPoint[] {
-  const groups = [
-    ...new Set(commands.filter(({ path }) => path.includes(' ')).map(({ path }) => path.split(' ')[0] ?? '')),
-  ];
-  const verbs = (group: string) =>
-    commands.flatMap(({ path }) => (path.startsWith(`${group} `) ? [path.slice(group.length + 1)] : []));
+  const words = [...new Set(verbsAfter('', commands))];
+  const groups = words.filter((word) => verbsAfter(word, commands).length > 0);
   const defaults = (group: string) => commands.find(({ path, isDefault }) => isDefault && path.startsWith(`${group} `));
   return [
     ...commands.map(({ path, options = [], arguments: positional = [] }) => ({
@@ -42,14 +40,14 @@ function completionPoints(commands: readonly Command[]): CompletionPoint[] {
     ...groups.map((group) => ({
       words: group,
       isCommand: false,
-      candidates: verbs(group),
+      candidates: verbsAfter(group, commands),
       values: undefined,
       options: defaults(group)?.options ?? [],
     })),
     {
       words: '',
       isCommand: false,
-      candidates: [...new Set(commands.map(({ path }) => path.split(' ')[0] ?? ''))],
+      candidates: words,
       values: undefined,
       options: [],
     },

@@ -1,5 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
-import { CommandError } from '../terminal/exit.js';
+import { conflictError } from '../terminal/exit.js';
 import type { ApplianceCall } from './command.js';
 
 /** Creates a user or a team. Reports if the requested id belonged to a deleted one. */
@@ -16,6 +16,6 @@ export async function creating<T>(
     const taken = { projectId: args.required('--project'), kind, id };
     if (!(await features.takenIds.has(runtime.db, taken))) throw error;
     const message = `A deleted ${kind} had this id, and ids are never given again.`;
-    throw new CommandError('conflict', error.type, message, 'choose another --id');
+    throw conflictError(error.type, message, 'choose another --id');
   }
 }

@@ -1,6 +1,6 @@
 import { schemaLimits } from '#src/contract/limits.js';
 import type { Collection } from '#src/features/index.js';
-import { CommandError } from '../terminal/exit.js';
+import { failedError } from '../terminal/exit.js';
 import type { ApplianceCall } from './command.js';
 
 /** The SDKs that printed code can be for. */
@@ -13,8 +13,7 @@ export async function describedCollections(
 ): Promise<readonly Collection[]> {
   const collections = await features.databases.describedCollections(runtime.db, projectId);
   if (collections !== undefined) return collections;
-  throw new CommandError(
-    'failed',
+  throw failedError(
     'schema_too_large',
     `the collections of the project have more than ${schemaLimits.describedBytes} bytes of attributes`,
     `svc collection list --project ${projectId}`,

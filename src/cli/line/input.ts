@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Clock, instantOf } from '#src/platform/runtime/clock.js';
 import { FileTooLargeError, readSmall, utf8Text } from '#src/platform/runtime/files.js';
 import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { type CommandError, notFoundError, usageError } from '../terminal/exit.js';
 import type { ParsedArgs } from './command.js';
 
 /** Maximum length of an invalid value in messages. */
@@ -14,6 +14,12 @@ export function valid<S extends z.ZodType>(schema: S, name: string, value: unkno
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}${gotten(value)}.`);
+}
+
+/** Parses the value of a flag with its schema; undefined if it is not given. Exit 2 if it is invalid. */
+export function validFlag<S extends z.ZodType>(args: ParsedArgs, flag: `--${string}`, schema: S) {
+  const text = args.text(flag);
+  return text === undefined ? undefined : valid(schema, flag, text);
 }
 
 /**
@@ -70,6 +76,11 @@ export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: num
   throw usageError(`${flag} must be a whole number ${min === 0 ? 'up' : `from ${min}`} to ${max}${gotten(text)}.`);
 }
 
+/** Parses words separated by commas. */
+export function commaList(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
+}
+
 /** Parses `--limit`, the maximum number of entries in a list. */
 export function pageLimit(args: ParsedArgs, fallback: number, max: number): number {
   return wholeNumber(args, '--limit', fallback, max, 1);
@@ -110,7 +121,7 @@ export function readFileOf(file: string, flag: `--${string}`, maxBytes: number):
   try {
     return readSmall(file, maxBytes);
   } catch (error) {
-    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : unreadable(file, error);
+    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : fileNotRead(file, error);
   }
 }
 
@@ -119,7 +130,7 @@ export function readSmallFile(file: string, maxBytes: number): Buffer {
   try {
     if (statSync(file).isFile()) return readSmall(file, maxBytes);
   } catch (error) {
-    if (!(error instanceof FileTooLargeError)) throw unreadable(file, error);
+    if (!(error instanceof FileTooLargeError)) throw fileNotRead(file, error);
   }
   throw usageError(`${file} is no file of at most ${maxBytes / 1024} KiB.`, 'give a smaller file');
 }
@@ -134,9 +145,9 @@ function textOf(bytes: Buffer, name: string): string {
   return text.replace(/\r?\n$/, '');
 }
 
-function unreadable(file: string, error: unknown): CommandError {
-  return new CommandError(
-    'notFound',
+/** Error for a file that cannot be read. */
+export function fileNotRead(file: string, error: unknown): CommandError {
+  return notFoundError(
     'file_not_found',
     `${file} cannot be read: ${whyUnreadable(error)}.`,
     'check the path and its permissions',
@@ -179,16 +190,4 @@ function hasPassword(argument: string): boolean {
   if (/:\/\/[^/?#]*:[^/?#]*@|[?&](?:ssl)?password=/i.test(url)) return true;
   // A password with an unescaped / ? or # makes the URL unparsable.
   return !URL.canParse(url) && /:\/\/[^@]*:.*@/.test(url);
-}
-
-/** A flag with the value `on` or `off`. */
-export function switchOption<const F extends `--${string}`>(flag: F, summary: string) {
-  return { flag, value: 'STATE', summary, choices: ['on', 'off'] } as const;
-}
-
-/** Converts such a flag to a body member in camel case; an empty object if not given. */
-export function onOrOff(args: ParsedArgs, { flag }: { readonly flag: `--${string}` }): Record<string, boolean> {
-  const text = args.text(flag);
-  const member = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-  return text === undefined ? {} : { [member]: text === 'on' };
 }

@@ -7,31 +7,22 @@ import type { ApplianceCall } from './command.js';
 type Input = Partial<Pick<RawCall, 'params' | 'query' | 'body'>>;
 
 /** Invokes an API operation as the operator, with the same validation and reply as over REST. Throws Failure. */
-export function invokeAsOperator<D extends Declaration>(
-  call: ApplianceCall,
+export async function invokeAsOperator<D extends Declaration>(
+  { runtime, features, auditContext, findProject }: ApplianceCall,
   declaration: D,
-  input: Input = {},
-): Promise<HandlerResult<D>> {
-  return invokeInProject(call, call.args.required('--project'), declaration, input);
-}
-
-/** Invokes an API operation as the operator in a project. Throws Failure. */
-export async function invokeInProject<D extends Declaration>(
-  { runtime, features, auditContext }: Pick<ApplianceCall, 'runtime' | 'features' | 'auditContext'>,
-  projectId: string,
-  declaration: D,
-  input: Input = {},
+  { body, ...input }: Input = {},
 ): Promise<HandlerResult<D>> {
   const operation = features.operations.find((one) => one.declaration === declaration);
   if (operation === undefined) throw new Error(`no operation ${declaration.id}`);
-  const project = await features.projects.get(runtime.db, projectId);
+  const project = await findProject();
   const { actor, requestId: id } = auditContext(project.id);
   const reply = await invoke(operation, {
     project,
     actor: { kind: 'operator', id: actor.id },
     params: {},
     query: {},
-    body: {},
+    // Members of flags that were not given.
+    body: Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined)),
     ...input,
     request: {
       id,

@@ -52,3 +52,9 @@ export async function idsOf({ config }: LoadedConfig, noun: Listed, within: read
     await database.close();
   }
 }
+
+/** The project of an installation with one project; undefined for any other number. Throws DatabaseError. */
+export async function onlyProject(loaded: LoadedConfig): Promise<string | undefined> {
+  const ids = await idsOf(loaded, 'project', []);
+  return ids.length === 1 ? ids[0] : undefined;
+}

@@ -2,6 +2,7 @@ import { queryBounds } from '#src/contract/limits.js';
 import type { Output } from '../terminal/output.js';
 import type { ApplianceCall, ParsedArgs } from './command.js';
 import { pageLimit, wholeNumber } from './input.js';
+import { inGroup } from './options.js';
 
 /** The query for a whole list. */
 export const wholeList = { queries: [JSON.stringify({ method: 'limit', values: [queryBounds.limit] })] } as const;
@@ -14,11 +15,11 @@ export function noteMore({ output }: { readonly output: Output }, shown: number,
 const defaultLimit = 100;
 
 /** The options of a list that is read in pages. */
-export const pageOptions = [
-  { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
-  { flag: '--offset', value: 'N', summary: 'number of entries to skip, up to 5000 (default: 0)', group: 'Page' },
-  { flag: '--after', value: 'ID', summary: 'only the entries after the one with this id', group: 'Page' },
-] as const;
+export const pageOptions = inGroup('Page', [
+  { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)' },
+  { flag: '--offset', value: 'N', summary: 'number of entries to skip, up to 5000 (default: 0)' },
+  { flag: '--after', value: 'ID', summary: 'only the entries after the one with this id' },
+]);
 
 /** The queries of these options. Throws a usage error. */
 export function pageQueries(args: ParsedArgs): string[] {

@@ -229,6 +229,7 @@ function parsedArgs(command: Command, parser: Parser): ParsedArgs {
     text,
     required: (flag) => text(flag) ?? '',
     isSet: (flag) => get(flag) === true,
+    isGiven: (flag) => get(flag) === true || text(flag) !== undefined,
     list: (flag) => {
       const value = get(flag);
       return Array.isArray(value) ? value.map(String) : [];

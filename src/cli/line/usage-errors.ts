@@ -15,10 +15,7 @@ export function usageErrorOf(
   const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
   if (code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
-    const instead = insteadOf(path === '' ? word : `${path} ${word}`);
-    if (instead !== undefined) return usageError(`unknown command '${word}'`, instead);
-    const near = similar(word, verbsAfter(path, commands));
-    return usageError(`unknown command '${word}'`, near === undefined ? help : `did you mean ${near}?`);
+    return unknownCommand(word, path, help, commands);
   }
   if (code === 'commander.unknownOption' && long !== undefined) {
     const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
@@ -61,13 +58,13 @@ export function withTopic(argv: readonly string[], commands: readonly Command[])
 /** Error for an unknown word after a group. */
 export function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
   const [group = ''] = command.path.split(' ');
-  const instead = insteadOf(`${group} ${word}`);
-  if (instead !== undefined) return usageError(`unknown command '${word}'`, instead);
+  return unknownCommand(word, group, `svc ${group} --help`, commands, `svc ${group} `);
+}
+
+function unknownCommand(word: string, group: string, help: string, commands: readonly Command[], before = '') {
   const near = similar(word, verbsAfter(group, commands));
-  return usageError(
-    `unknown command '${word}'`,
-    near === undefined ? `svc ${group} --help` : `did you mean svc ${group} ${near}?`,
-  );
+  const next = near === undefined ? help : `did you mean ${before}${near}?`;
+  return usageError(`unknown command '${word}'`, insteadOf(group === '' ? word : `${group} ${word}`) ?? next);
 }
 
 /** Error for a word that the command does not take. Often it belongs to a text whose quotes are missing. */

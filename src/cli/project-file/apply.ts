@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Declaration } from '#src/contract/declaration.js';
 import { platformTypes } from '#src/contract/platform.js';
 import {
   attributesApi,
@@ -12,10 +13,11 @@ import {
   typeNames,
   webhooksApi,
 } from '#src/features/index.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { conflictError, usageError } from '../terminal/exit.js';
 import { type Change, labelOf } from './changes.js';
 import { type ItemMembers, type Kind, keyMembers } from './items.js';
-import { type ProjectCall, projectOf, runIn } from './project-call.js';
+import type { ProjectCall } from './project-call.js';
 
 /** A secret that was created, which is shown once. */
 export interface MadeSecret {
@@ -28,8 +30,8 @@ export interface MadeSecret {
 interface Actions {
   /** Returns the secret of a new key or webhook. */
   create(call: ProjectCall, change: Change): Promise<MadeSecret | undefined>;
-  update?(call: ProjectCall, change: Change): Promise<void>;
-  remove?(call: ProjectCall, change: Change): Promise<void>;
+  update?(call: ProjectCall, change: Change): Promise<unknown>;
+  remove?(call: ProjectCall, change: Change): Promise<unknown>;
   /** Members that cannot be changed. */
   readonly fixed?: readonly string[];
   /** What to do instead. */
@@ -54,8 +56,7 @@ export async function requirePossible(call: ProjectCall, change: Change): Promis
     change.action === 'create' &&
     (await features.takenIds.has(runtime.db, { projectId, kind: 'team', id }))
   )
-    throw new CommandError(
-      'conflict',
+    throw conflictError(
       'team_already_exists',
       `The file has the team ${id}. A deleted team had this id, and ids are never given again.`,
       'give the team another $id in the file',
@@ -67,7 +68,7 @@ export async function requirePossible(call: ProjectCall, change: Change): Promis
   if (member === undefined) return;
   const { from, to } = change.differences[member] ?? {};
   const message = `The ${labelOf(change)} has ${member} ${JSON.stringify(from ?? null)}, which cannot be changed to ${JSON.stringify(to ?? null)}.`;
-  throw new CommandError('conflict', 'change_impossible', message, fix?.(change, projectId) ?? '');
+  throw conflictError('change_impossible', message, fix?.(change, projectId) ?? '');
 }
 
 const [databaseOf, collectionOf] = [
@@ -80,6 +81,17 @@ const only = ({ members, differences }: Change): ItemMembers =>
 /** The API calls the member by another name in requests. */
 const body = ({ $permissions, ...members }: ItemMembers): ItemMembers =>
   $permissions === undefined ? members : { ...members, permissions: $permissions };
+
+/** The actions of a kind whose operations name its id by a member. */
+function throughApi(api: Readonly<Record<'create' | 'update' | 'delete', Declaration>>, idMember: string): Actions {
+  return {
+    create: async (call, { path: [id], members }) =>
+      void (await invokeAsOperator(call, api.create, { body: { [idMember]: id, ...body(members) } })),
+    update: (call, change) =>
+      invokeAsOperator(call, api.update, { params: { [idMember]: change.path[0] ?? '' }, body: body(only(change)) }),
+    remove: (call, { path: [id = ''] }) => invokeAsOperator(call, api.delete, { params: { [idMember]: id } }),
+  };
+}
 
 const typeOf = ({ members }: Change) => typeNames.find((name) => attributeTypes[name].path === members.type);
 const withoutNull = (members: ItemMembers): ItemMembers =>
@@ -146,7 +158,7 @@ const actions: Readonly<Record<Kind, Actions>> = {
       `svc provider remove ${key} --project ${id} also removes the identities of its users`,
     create: async (call, { path: [key = ''], members }) => {
       const { kind, name, enabled, ...given } = members as ItemMembers & { name?: string; enabled?: boolean };
-      const owner = await projectOf(call);
+      const owner = await call.findProject();
       const config = await call.features.providers.prepare(String(kind), given);
       const input = { key, kind: String(kind), name, enabled, config };
       await call.work(owner.id, (unit) => call.features.providers.add(unit, owner, input));
@@ -155,42 +167,30 @@ const actions: Readonly<Record<Kind, Actions>> = {
     update: async (call, change) => {
       const { name, enabled, ...given } = only(change) as ItemMembers & { name?: string; enabled?: boolean };
       const [key = ''] = change.path;
-      const owner = await projectOf(call);
+      const owner = await call.findProject();
       const { kind, config: before } = await call.features.providers.get(call.runtime.db, owner, key);
       const config = await call.features.providers.prepare(kind, given, before);
       const input = { name, enabled, config: Object.keys(config).length === 0 ? undefined : config };
       await call.work(owner.id, (unit) => call.features.providers.update(unit, owner, key, input));
     },
     remove: async (call, { path: [key = ''] }) => {
-      const owner = await projectOf(call);
+      const owner = await call.findProject();
       await call.work(owner.id, (unit) => call.features.providers.remove(unit, owner, key));
     },
   },
-  team: {
-    create: async (call, { path: [teamId], members }) =>
-      void (await runIn(call, teamsApi.create, { body: { teamId, ...members } })),
-    update: async (call, { path: [teamId = ''], members }) =>
-      void (await runIn(call, teamsApi.update, { params: { teamId }, body: members })),
-    remove: async (call, { path: [teamId = ''] }) => void (await runIn(call, teamsApi.delete, { params: { teamId } })),
-  },
-  database: {
-    create: async (call, { path: [databaseId], members }) =>
-      void (await runIn(call, databasesApi.create, { body: { databaseId, ...members } })),
-    update: async (call, change) =>
-      void (await runIn(call, databasesApi.update, { params: databaseOf(change.path), body: only(change) })),
-    remove: async (call, { path }) => void (await runIn(call, databasesApi.delete, { params: databaseOf(path) })),
-  },
+  team: throughApi(teamsApi, 'teamId'),
+  database: throughApi(databasesApi, 'databaseId'),
   collection: {
     create: async (call, { path, members }) => {
       const input = { params: databaseOf(path), body: { collectionId: path[1], ...body(members) } };
-      return void (await runIn(call, databasesApi.createCollection, input));
+      return void (await invokeAsOperator(call, databasesApi.createCollection, input));
     },
-    update: async (call, change) => {
-      const input = { params: collectionOf(change.path), body: body(only(change)) };
-      await runIn(call, databasesApi.updateCollection, input);
-    },
-    remove: async (call, { path }) =>
-      void (await runIn(call, databasesApi.deleteCollection, { params: collectionOf(path) })),
+    update: (call, change) =>
+      invokeAsOperator(call, databasesApi.updateCollection, {
+        params: collectionOf(change.path),
+        body: body(only(change)),
+      }),
+    remove: (call, { path }) => invokeAsOperator(call, databasesApi.deleteCollection, { params: collectionOf(path) }),
   },
   attribute: {
     fixed: ['type', 'array', 'encrypt', 'relatedCollection', 'relationType', 'twoWay', 'twoWayKey'],
@@ -202,25 +202,25 @@ const actions: Readonly<Record<Kind, Actions>> = {
       const key = change.path[2];
       if (type === 'relationship') {
         const relation = { ...members, key, relatedCollectionId: relatedCollection, type: relationType };
-        return void (await runIn(call, relationsApi.create, { params, body: relation }));
+        return void (await invokeAsOperator(call, relationsApi.create, { params, body: relation }));
       }
       const { encrypt, ...plain } = members;
       const given = { ...plain, key, ...(encrypt === true ? { encrypt } : {}) };
-      return void (await runIn(call, newAttributesApi[knownType(change)], { params, body: given }));
+      return void (await invokeAsOperator(call, newAttributesApi[knownType(change)], { params, body: given }));
     },
     update: async (call, change) => {
       const params = memberOf(change.path);
       const { onDelete, required, default: value = null, size, min, max, elements } = change.members;
       if (change.members.type === 'relationship')
-        return void (await runIn(call, relationsApi.update, { params, body: { onDelete } }));
+        return void (await invokeAsOperator(call, relationsApi.update, { params, body: { onDelete } }));
       const type = knownType(change);
       const bounds = Object.entries({ size, min, max, elements }).filter(
         ([name, one]) => one !== undefined && name in attributeTypes[type].options,
       );
       const changed = { required, default: value, ...Object.fromEntries(bounds) };
-      await runIn(call, changedAttributesApi[type], { params, body: changed });
+      await invokeAsOperator(call, changedAttributesApi[type], { params, body: changed });
     },
-    remove: async (call, { path }) => void (await runIn(call, attributesApi.delete, { params: memberOf(path) })),
+    remove: (call, { path }) => invokeAsOperator(call, attributesApi.delete, { params: memberOf(path) }),
   },
   index: {
     create: createIndex,
@@ -231,35 +231,25 @@ const actions: Readonly<Record<Kind, Actions>> = {
     },
     remove: removeIndex,
   },
-  bucket: {
-    create: async (call, { path: [bucketId], members }) =>
-      void (await runIn(call, bucketsApi.create, { body: { bucketId, ...body(members) } })),
-    update: async (call, change) => {
-      const input = { params: { bucketId: change.path[0] ?? '' }, body: body(only(change)) };
-      await runIn(call, bucketsApi.update, input);
-    },
-    remove: async (call, { path: [bucketId = ''] }) =>
-      void (await runIn(call, bucketsApi.delete, { params: { bucketId } })),
-  },
+  bucket: throughApi(bucketsApi, 'bucketId'),
   webhook: {
+    ...throughApi(webhooksApi, 'webhookId'),
     create: async (call, { path: [webhookId = ''], members }) => {
-      const made = await runIn(call, webhooksApi.create, { body: { webhookId, ...members } });
+      const made = await invokeAsOperator(call, webhooksApi.create, { body: { webhookId, ...members } });
       return { kind: 'webhook', id: webhookId, secret: made.secret };
     },
-    update: async (call, { path: [webhookId = ''], members }) =>
-      void (await runIn(call, webhooksApi.update, { params: { webhookId }, body: members })),
-    remove: async (call, { path: [webhookId = ''] }) =>
-      void (await runIn(call, webhooksApi.delete, { params: { webhookId } })),
+    update: (call, { path: [webhookId = ''], members }) =>
+      invokeAsOperator(call, webhooksApi.update, { params: { webhookId }, body: members }),
   },
 };
 
 async function createIndex(call: ProjectCall, { path, members }: Change): Promise<undefined> {
   const index = { ...members, key: path[2] };
-  await runIn(call, attributesApi.createIndex, { params: collectionOf(path), body: index });
+  await invokeAsOperator(call, attributesApi.createIndex, { params: collectionOf(path), body: index });
 }
 
-async function removeIndex(call: ProjectCall, { path }: Change): Promise<void> {
-  await runIn(call, attributesApi.deleteIndex, { params: memberOf(path) });
+function removeIndex(call: ProjectCall, { path }: Change): Promise<unknown> {
+  return invokeAsOperator(call, attributesApi.deleteIndex, { params: memberOf(path) });
 }
 
 async function platformAt({ runtime, features }: ProjectCall, projectId: string, hostname: string) {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { attributeTypes, typeNames } from '#src/features/index.js';
 import { usageError } from '../terminal/exit.js';
-import { labelOf } from './changes.js';
-import type { ProjectFile } from './file.js';
+import type { FileAttribute, ProjectFile } from './file.js';
 import type { Kind } from './items.js';
 
 const named = z.looseObject({ $id: z.string(), name: z.string(), enabled: z.boolean().optional() });
@@ -17,7 +16,8 @@ const collection = named.extend({
   columns: z.array(field).optional(),
   indexes: z.array(index).default([]),
 });
-const bucket = named.extend({
+const bucket = z.object({
+  ...named.shape,
   $permissions: z.array(z.string()).default([]),
   fileSecurity: z.boolean().optional(),
   maximumFileSize: z.int().optional(),
@@ -103,15 +103,7 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
       },
       databases,
       buckets: data.buckets.map((one) => ({
-        $id: one.$id,
-        name: one.name,
-        enabled: one.enabled,
-        fileSecurity: one.fileSecurity,
-        $permissions: one.$permissions,
-        maximumFileSize: one.maximumFileSize,
-        allowedFileExtensions: one.allowedFileExtensions,
-        encryption: one.encryption,
-        transformations: one.transformations,
+        ...one,
         // Of its two kinds of compression svc has one.
         compression: one.compression === 'zstd' ? 'gzip' : one.compression,
       })),
@@ -121,20 +113,26 @@ export function fromAppwriteFile(content: unknown): { file: ProjectFile; left: s
   };
 }
 
-/** Leaves out attributes of types that svc does not have, and indexes over them. `left` has their labels and describes them. */
-export function withKnownTypes(file: ProjectFile): { file: ProjectFile; left: ReadonlyMap<string, string> } {
-  const left = new Map<string, string>();
-  const leave = (label: string, more = '') => left.set(label, `the ${label}${more}`);
+/** An attribute of a type that does not exist here, or an index over one. */
+interface UnknownPart {
+  readonly kind: 'attribute' | 'index';
+  readonly path: readonly [databaseId: string, collectionId: string, key: string];
+  readonly type?: string;
+}
+
+/** Leaves out attributes of types that do not exist here, and indexes over them. */
+export function withKnownTypes(file: ProjectFile): { file: ProjectFile; left: readonly UnknownPart[] } {
+  const left: UnknownPart[] = [];
   const databases = file.databases?.map((database) => ({
     ...database,
     collections: database.collections?.map((collection) => {
-      const labelIn = (kind: Kind, key: string) => labelOf({ kind, path: [database.$id, collection.$id, key] });
       const { attributes = [], indexes = [] } = collection;
       const unknown = attributes.filter(({ type }) => !knownTypes.has(type));
-      for (const { key, type } of unknown) leave(labelIn('attribute', key), ` of the type ${type}`);
       const keys = unknown.map(({ key }) => key);
       const unusable = indexes.filter((index) => index.attributes.some((key) => keys.includes(key)));
-      for (const { key } of unusable) leave(labelIn('index', key));
+      const pathOf = ({ key }: { readonly key: string }) => [database.$id, collection.$id, key] as const;
+      left.push(...unknown.map((one) => ({ kind: 'attribute' as const, path: pathOf(one), type: one.type })));
+      left.push(...unusable.map((one) => ({ kind: 'index' as const, path: pathOf(one) })));
       return {
         ...collection,
         attributes: attributes.filter((one) => !unknown.includes(one)),
@@ -201,14 +199,10 @@ function databasesOf({ databases, tablesDB, collections, tables }: AppwriteFile)
   }));
 }
 
-type Attribute = NonNullable<
-  NonNullable<NonNullable<ProjectFile['databases']>[number]['collections']>[number]['attributes']
->[number];
-
-function attributeOf({ key, type, format, ...members }: z.output<typeof field>): Attribute {
-  const { required, array, encrypt, size, min, max, elements, default: value } = members as Partial<Attribute>;
+function attributeOf({ key, type, format, ...members }: z.output<typeof field>): FileAttribute {
+  const { required, array, encrypt, size, min, max, elements, default: value } = members as Partial<FileAttribute>;
   if (type === 'relationship') {
-    const { relationType, twoWay, twoWayKey, onDelete } = members as Partial<Attribute>;
+    const { relationType, twoWay, twoWayKey, onDelete } = members as Partial<FileAttribute>;
     const relatedCollection = String(members.relatedCollection ?? members.relatedTable);
     return { key, type, relatedCollection, relationType, twoWay, twoWayKey, onDelete };
   }
@@ -242,7 +236,7 @@ export function toAppwriteFile({ project, databases = [], buckets = [], teams = 
   };
 }
 
-function fieldOf({ type, ...members }: Attribute) {
+function fieldOf({ type, ...members }: FileAttribute) {
   if (type === 'relationship') return { ...members, type, side: 'parent' };
   const known = typeNames.map((name) => attributeTypes[name]).find(({ path }) => path === type);
   return { ...members, type: known?.wireType ?? type, ...(known?.format ? { format: known.format } : {}) };

@@ -112,6 +112,19 @@ const projectFile = z.strictObject({
 /** A project as a file, without users, documents, files and secrets. */
 export type ProjectFile = z.output<typeof projectFile>;
 
+type ListItem<T> = NonNullable<T> extends readonly (infer Item)[] ? Item : never;
+
+/** A database of a project file. */
+export type FileDatabase = ListItem<ProjectFile['databases']>;
+/** A collection of a project file. */
+export type FileCollection = ListItem<FileDatabase['collections']>;
+/** An attribute of a project file. */
+export type FileAttribute = ListItem<FileCollection['attributes']>;
+/** An index of a project file. */
+export type FileIndex = ListItem<FileCollection['indexes']>;
+/** A bucket of a project file. */
+export type FileBucket = ListItem<ProjectFile['buckets']>;
+
 /** Reads YAML or JSON. Throws CommandError with the line of a syntax error. */
 export async function readProjectText(content: string): Promise<unknown> {
   const { parseDocument } = await yaml.get();

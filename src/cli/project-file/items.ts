@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { expandPermissions } from '#src/contract/permissions.js';
-import type { ProjectFile } from './file.js';
+import type { FileAttribute, FileCollection, FileDatabase, FileIndex, ProjectFile } from './file.js';
 
 /** The kinds of items in a project file. */
 export type Kind =
@@ -66,12 +66,9 @@ export function keyMembers(key: { readonly scopes: readonly string[]; readonly e
   return { scopes: sorted(key.scopes), expire: key.expire ?? null };
 }
 
-type Databases = NonNullable<ProjectFile['databases']>;
-type Collection = NonNullable<Databases[number]['collections']>[number];
-
-function schemaItems(databases: Databases): Item[] {
+function schemaItems(databases: readonly FileDatabase[]): Item[] {
   const collections = databases.flatMap(({ $id, collections = [] }) =>
-    collections.map((one): [string[], Collection] => [[$id, one.$id], one]),
+    collections.map((one): [string[], FileCollection] => [[$id, one.$id], one]),
   );
   const attributes = collections.flatMap(([path, { attributes = [] }]) =>
     attributes.map(({ key, ...one }): Item => ({ kind: 'attribute', path: [...path, key], members: attributeOf(one) })),
@@ -92,7 +89,7 @@ function schemaItems(databases: Databases): Item[] {
   ];
 }
 
-function attributeOf(attribute: Omit<NonNullable<Collection['attributes']>[number], 'key'>): ItemMembers {
+function attributeOf(attribute: Omit<FileAttribute, 'key'>): ItemMembers {
   const { min, max, twoWayKey, ...members } = given(attribute) as typeof attribute;
   if (attribute.type === 'relationship')
     // The key at the other side of a one-way relationship is internal.
@@ -109,7 +106,7 @@ export function isNoBound(bound: number | bigint | null): boolean {
   return bound === null || noBounds.has(String(bound)) || Math.abs(Number(bound)) === Number.MAX_VALUE;
 }
 
-function indexOf({ type, attributes, orders, lengths }: Omit<NonNullable<Collection['indexes']>[number], 'key'>) {
+function indexOf({ type, attributes, orders, lengths }: Omit<FileIndex, 'key'>) {
   return {
     type,
     attributes,

@@ -1,14 +1,12 @@
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { attributeTypes, bucketsApi, databasesApi, teamsApi, typeNames, webhooksApi } from '#src/features/index.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import { wholeList } from '../line/page.js';
-import { CommandError } from '../terminal/exit.js';
-import type { ProjectFile } from './file.js';
+import { failedError } from '../terminal/exit.js';
+import type { FileAttribute, FileCollection, FileDatabase, ProjectFile } from './file.js';
 import { isNoBound } from './items.js';
-import { type ProjectCall, runIn } from './project-call.js';
+import type { ProjectCall } from './project-call.js';
 
-type Databases = NonNullable<ProjectFile['databases']>;
-type Collections = NonNullable<Databases[number]['collections']>;
-type Attribute = NonNullable<Collections[number]['attributes']>[number];
 interface WireAttribute {
   readonly key: string;
   readonly type: string;
@@ -83,13 +81,13 @@ function byPlace(one: object, other: object): number {
 }
 
 async function teamsOf(call: ProjectCall) {
-  const { total, teams } = await runIn(call, teamsApi.list, { query: { ...wholeList, search: '' } });
+  const { total, teams } = await invokeAsOperator(call, teamsApi.list, { query: { ...wholeList, search: '' } });
   requireWhole('teams', teams.length, total);
   return teams.map(({ $id, name }) => ({ $id, name }));
 }
 
 async function bucketsOf(call: ProjectCall) {
-  const { total, buckets } = await runIn(call, bucketsApi.list, { query: wholeList });
+  const { total, buckets } = await invokeAsOperator(call, bucketsApi.list, { query: wholeList });
   requireWhole('buckets', buckets.length, total);
   return buckets.map((one) => ({
     $id: one.$id,
@@ -106,7 +104,7 @@ async function bucketsOf(call: ProjectCall) {
 }
 
 async function webhooksOf(call: ProjectCall) {
-  const { total, webhooks } = await runIn(call, webhooksApi.list, { query: wholeList });
+  const { total, webhooks } = await invokeAsOperator(call, webhooksApi.list, { query: wholeList });
   requireWhole('webhooks', webhooks.length, total);
   return webhooks.map(({ $id, name, url, events, enabled, tls, authUsername }) => ({
     $id,
@@ -119,10 +117,10 @@ async function webhooksOf(call: ProjectCall) {
   }));
 }
 
-async function databasesOf(call: ProjectCall): Promise<Databases> {
-  const { total, databases } = await runIn(call, databasesApi.list, { query: wholeList });
+async function databasesOf(call: ProjectCall): Promise<FileDatabase[]> {
+  const { total, databases } = await invokeAsOperator(call, databasesApi.list, { query: wholeList });
   requireWhole('databases', databases.length, total);
-  const found: Databases = [];
+  const found: FileDatabase[] = [];
   for (const { $id, name, enabled } of databases) {
     const collections = await collectionsOf(call, $id);
     found.push({ $id, name, enabled, ...(collections.length === 0 ? {} : { collections }) });
@@ -130,9 +128,9 @@ async function databasesOf(call: ProjectCall): Promise<Databases> {
   return found;
 }
 
-async function collectionsOf(call: ProjectCall, databaseId: string): Promise<Collections> {
+async function collectionsOf(call: ProjectCall, databaseId: string): Promise<FileCollection[]> {
   const params = { databaseId };
-  const { total, collections } = await runIn(call, databasesApi.listCollections, {
+  const { total, collections } = await invokeAsOperator(call, databasesApi.listCollections, {
     params,
     query: wholeList,
   });
@@ -159,14 +157,14 @@ async function collectionsOf(call: ProjectCall, databaseId: string): Promise<Col
 }
 
 /** The members of an attribute that it would not have anyway. */
-function attributeOf({ key, type, format, ...members }: WireAttribute): Attribute {
+function attributeOf({ key, type, format, ...members }: WireAttribute): FileAttribute {
   const named = typeNames.find((name) => {
     const { wireType, format: known } = attributeTypes[name];
     return wireType === type && (known || undefined) === (format || undefined);
   });
-  const { required, array, encrypt, default: value, size, min, max, elements } = members as Omit<Attribute, 'key'>;
+  const { required, array, encrypt, default: value, size, min, max, elements } = members as Omit<FileAttribute, 'key'>;
   if (type === 'relationship') {
-    const { relatedCollection, relationType, twoWay, twoWayKey, onDelete } = members as Omit<Attribute, 'key'>;
+    const { relatedCollection, relationType, twoWay, twoWayKey, onDelete } = members as Omit<FileAttribute, 'key'>;
     const other = twoWay ? { twoWay, twoWayKey } : {};
     return { key, type, relatedCollection, relationType, ...other, onDelete };
   }
@@ -188,5 +186,5 @@ function attributeOf({ key, type, format, ...members }: WireAttribute): Attribut
 function requireWhole(word: string, read: number, total: number): void {
   if (read >= total) return;
   const message = `The project has more than ${read} ${word}, more than a file can have.`;
-  throw new CommandError('failed', 'project_too_large', message, 'svc backup create stores everything');
+  throw failedError('project_too_large', message, 'svc backup create stores everything');
 }

@@ -1,4 +1,4 @@
-import { CommandError } from '../terminal/exit.js';
+import { unusableError } from '../terminal/exit.js';
 
 /** Descriptors 0 to 2 are those of every program. */
 const firstDescriptor = 3;
@@ -12,7 +12,7 @@ export function inheritedSocket(environment: Readonly<Record<string, string | un
   if (pid !== String(process.pid) || count === undefined || count === '0') return undefined;
   if (count !== '1') {
     const problem = `systemd passes ${count} sockets, and svc listens on one.`;
-    throw new CommandError('unusable', 'configuration_invalid', problem, 'keep one ListenStream= in the socket unit');
+    throw unusableError('configuration_invalid', problem, 'keep one ListenStream= in the socket unit');
   }
   return firstDescriptor;
 }

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from '../terminal/exit.js';
+import { type CommandError, notFoundError } from '../terminal/exit.js';
 
 /** Follows the last line that was in the log when the command began. */
 export const caughtUp = Symbol('caughtUp');
@@ -104,7 +104,7 @@ async function openOther(path: string, follows: boolean, known: LogFile | undefi
       errorCode(error) === 'ENOENT'
         ? 'start the server with svc serve, or correct SVC_LOG_FILE'
         : 'run the command as the user of the service';
-    throw new CommandError('notFound', 'file_not_found', `${path} cannot be read: ${whyUnreadable(error)}.`, fix);
+    throw notFoundError('file_not_found', `${path} cannot be read: ${whyUnreadable(error)}.`, fix);
   }
 }
 
@@ -151,5 +151,5 @@ async function* journalctl(options: readonly string[]): AsyncGenerator<string> {
 
 function noLog(message: string): CommandError {
   const fix = 'run the command with sudo, or let the server write a file: svc config set SVC_LOG_FILE FILE';
-  return new CommandError('notFound', 'log_not_found', message, fix);
+  return notFoundError('log_not_found', message, fix);
 }

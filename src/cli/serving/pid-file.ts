@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { ConfigError } from '#src/platform/config/config-error.js';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { isDiskFull, whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from '../terminal/exit.js';
+import { unreachableError } from '../terminal/exit.js';
 
 const line = `${process.pid}\n`;
 
@@ -16,12 +16,7 @@ export function writePidFile(path: string): void {
   } catch (error) {
     // Temporary, so the exit code lets systemd restart the server.
     if (isDiskFull(error))
-      throw new CommandError(
-        'unreachable',
-        'disk_full',
-        `The disk is full (${errorCode(error)}): ${path}`,
-        'make room on it',
-      );
+      throw unreachableError('disk_full', `The disk is full (${errorCode(error)}): ${path}`, 'make room on it');
     throw new ConfigError([`SVC_PIDFILE names ${path}, which cannot be written: ${whyUnwritable(error)}`]);
   }
 }

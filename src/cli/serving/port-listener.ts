@@ -1,30 +1,12 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Config } from '#src/platform/config/schema.js';
-import { localUrl } from './local-url.js';
-
-const answerMs = 2000;
+import { requestLocally } from './local-request.js';
 
 /** Requests `/healthz` to find out if svc, another program or nothing listens on the configured port. */
 export function listenerOn(config: Config): Promise<'svc' | 'other' | 'nobody'> {
-  const url = new URL('/healthz', localUrl(config, config.port));
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((answered) => {
-    // The certificate only covers the public name.
-    const asked = send(url, { timeout: answerMs, agent: false, rejectUnauthorized: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-        if (text.length > 1000) asked.destroy();
-      });
-      response.on('end', () => answered(text === '{"status":"ok"}' ? 'svc' : 'other'));
-    });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', (error) => answered(isRefused(error) ? 'nobody' : 'other'));
-    asked.on('close', () => answered('other'));
-    asked.end();
-  });
+  return requestLocally(config, '/healthz', 1000).then(
+    ({ text }) => (text === '{"status":"ok"}' ? 'svc' : 'other'),
+    (error: Error) => (isRefused(error) ? 'nobody' : 'other'),
+  );
 }
 
 /** If a name has two addresses, Node reports both failures in one error. */

@@ -8,7 +8,12 @@ import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { checkOf } from '#src/platform/crypto/key-ring.js';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { explain } from '../terminal/exit.js';
-import { ofCommands, reloadable } from './reloadable.js';
+
+/** Settings that a running server changes on SIGHUP. It also reads the files of its certificate again. */
+export const reloadable = ['logLevel', 'rateLimit', 'rateLimits'] as const satisfies readonly (keyof Config)[];
+
+/** Settings that only commands use. */
+export const ofCommands = ['project', 'updateUrl'] as const satisfies readonly (keyof Config)[];
 
 type Reloadable = (typeof reloadable)[number];
 

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { runningServers, type ServerRow } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
-import { processExists } from '../installation/processes.js';
-import { CommandError } from '../terminal/exit.js';
+import { processExists } from '../installation/lock-file.js';
+import { conflictError } from '../terminal/exit.js';
 
 /** Throws if a server that matches uses the database, on this machine or another one. Exit 5. */
 export async function requireNoServer(
@@ -14,8 +14,7 @@ export async function requireNoServer(
   const server = (await runningServers(runtime)).find((one) => !wasKilled(one) && matches(one));
   if (server === undefined) return;
   const { host, pid, seenAt } = server;
-  throw new CommandError(
-    'conflict',
+  throw conflictError(
     'server_running',
     `A server of svc uses this database: process ${pid} on ${host}, last seen ${seenAt}; ${action}`,
     `stop the server, then run this command again; if it was killed, wait until ${instantOf(Date.parse(seenAt) + 90_000)}`,

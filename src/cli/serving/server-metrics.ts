@@ -1,9 +1,6 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Config } from '#src/platform/config/schema.js';
-import { localUrl } from './local-url.js';
+import { requestLocally } from './local-request.js';
 
-const answerMs = 2000;
 /** Waiting for events is no slow request, and probes are no requests of users. */
 const uncounted = new Set(['events.list', 'operations.health', 'operations.ready', 'operations.metrics']);
 
@@ -40,8 +37,9 @@ export interface ServerRates {
 
 /** Reads the metrics of the server on this machine; undefined if none answers. */
 export async function sampleServer(config: Config): Promise<ServerSample | undefined> {
-  const text = await metricsText(config);
-  return text?.includes('svc_http_requests_total') ? sampleOf(text) : undefined;
+  const answer = await requestLocally(config, '/metrics').catch(() => undefined);
+  const isOfServer = answer?.status === 200 && answer.text.includes('svc_http_requests_total');
+  return isOfServer ? sampleOf(answer.text) : undefined;
 }
 
 /** Counters of a server that has just started. */
@@ -73,27 +71,6 @@ function responsesSince(from: typeof atStart | ServerSample, to: ServerSample): 
 }
 
 const round = (value: number, factor: number) => Math.round(value * factor) / factor;
-
-function metricsText(config: Config): Promise<string | undefined> {
-  const url = new URL('/metrics', localUrl(config, config.port));
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((answered) => {
-    // The certificate only covers the public name.
-    const asked = send(url, { timeout: answerMs, agent: false, rejectUnauthorized: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.on('end', () => answered(response.statusCode === 200 ? text : undefined));
-      response.on('error', () => answered(undefined));
-    });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => answered(undefined));
-    asked.on('close', () => answered(undefined));
-    asked.end();
-  });
-}
 
 function sampleOf(text: string): ServerSample {
   const all = text.split('\n').flatMap(seriesOf);

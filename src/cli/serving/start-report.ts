@@ -17,12 +17,6 @@ const endOfLife: Readonly<Record<string, string>> = {
   25: '2026-06-01',
 };
 
-/** A setting unsuitable for production, and its consequence. */
-interface Risk {
-  readonly setting: 'SVC_RATE_LIMIT' | 'SVC_TOKENS_IN_RESPONSE' | 'SVC_WEBHOOK_ALLOW_INSECURE' | 'SVC_EGRESS_ALLOW';
-  readonly meaning: string;
-}
-
 /** The date since which this version of Node.js gets no security fixes; undefined if it is supported. */
 export function nodeUnsupportedSince(nowMs: number): string | undefined {
   const ends = endOfLife[process.versions.node.split('.')[0] ?? ''];
@@ -45,31 +39,39 @@ export function memoryProblem({ bytes, source } = memoryLimit()) {
   return { message, fix };
 }
 
-/** Lists the settings that are unsuitable for production. */
-export function settingsAtRisk(config: Config): Risk[] {
-  const risks: (Risk & { readonly isTaken: boolean })[] = [
+/** Lists the settings that are unsuitable for production, with the code of `svc doctor`. */
+export function settingsAtRisk(config: Config) {
+  const risks = [
     {
       setting: 'SVC_RATE_LIMIT',
+      code: 'rate_limit_off',
       meaning: 'passwords can be guessed without a limit',
+      fix: 'remove SVC_RATE_LIMIT from the settings',
       isTaken: !config.rateLimit,
     },
     {
       setting: 'SVC_TOKENS_IN_RESPONSE',
+      code: 'tokens_in_response',
       meaning: 'while no mail is configured, anyone who knows an email address can take over its account',
+      fix: 'remove SVC_TOKENS_IN_RESPONSE from the settings, and configure SVC_SMTP_URL',
       isTaken: config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl),
     },
     {
       setting: 'SVC_WEBHOOK_ALLOW_INSECURE',
+      code: 'insecure_targets',
       meaning: 'outbound calls may use http and reach private addresses',
+      fix: 'remove SVC_WEBHOOK_ALLOW_INSECURE from the settings; SVC_EGRESS_ALLOW names single addresses',
       isTaken: config.allowInsecure,
     },
     {
       setting: 'SVC_EGRESS_ALLOW',
+      code: 'private_targets',
       meaning: 'outbound calls may reach addresses that are not public',
+      fix: 'nothing, if applications need these addresses',
       isTaken: config.egressAllow.length > 0,
     },
-  ];
-  return risks.filter(({ isTaken }) => isTaken).map(({ setting, meaning }) => ({ setting, meaning }));
+  ] as const;
+  return risks.filter(({ isTaken }) => isTaken);
 }
 
 /** Logs the versions, the database, and settings that are unsuitable for production. */

@@ -3,6 +3,7 @@ import { dialectFacts } from '#src/platform/db/dialect-facts.js';
 import type { Lines } from '../terminal/lines.js';
 import { pairs } from '../terminal/table.js';
 import { cutToWidth } from '../terminal/text-width.js';
+import type { ServerRates } from './server-metrics.js';
 import type { Status } from './status.js';
 
 const bars = '▁▂▃▄▅▆▇█';
@@ -19,24 +20,14 @@ export function watchLines(history: readonly Status[], columns: number, color: b
   const status = history.at(-1);
   if (status === undefined) return [];
   const width = Math.max(10, Math.min(60, columns - labelWidth - 12));
-  const chart = (name: string, value: string, values: readonly (number | null)[]) =>
-    `${name.padEnd(labelWidth)}${sparkline(values.slice(-width)).padEnd(width)}  ${value}`;
+  const chart = (name: string, member: keyof ServerRates, text: (value: number | null) => string) => {
+    const values = history.map((one) => one[member]).slice(-width);
+    return `${name.padEnd(labelWidth)}${sparkline(values).padEnd(width)}  ${text(status[member])}`;
+  };
   const charts = [
-    chart(
-      'requests/s',
-      shown(status.requestsPerSecond),
-      history.map((one) => one.requestsPerSecond),
-    ),
-    chart(
-      'p95',
-      shown(status.p95Ms, ' ms'),
-      history.map((one) => one.p95Ms),
-    ),
-    chart(
-      'errors',
-      percent(status.errorRate),
-      history.map((one) => one.errorRate),
-    ),
+    chart('requests/s', 'requestsPerSecond', (value) => shown(value)),
+    chart('p95', 'p95Ms', (value) => shown(value, ' ms')),
+    chart('errors', 'errorRate', percent),
   ];
   const rows = rowsOf(status).map(([name, value]) => `${name.padEnd(labelWidth)}${visible(value)}`);
   const hint = 'q or Ctrl+C ends';

@@ -24,16 +24,13 @@ interface DatabaseStatus {
 }
 
 /** The status of an installation. Scripts depend on the keys. */
-export interface Status {
+export interface Status extends ServerRates {
   readonly running: boolean;
   readonly url: string;
   readonly version: string;
   readonly schema: string | null;
   readonly database: { readonly kind: 'sqlite' | 'postgres'; readonly bytes: number | null };
   readonly uptimeSeconds: number | null;
-  readonly requestsPerSecond: number | null;
-  readonly p95Ms: number | null;
-  readonly errorRate: number | null;
   readonly sessions: number | null;
   readonly sockets: number | null;
   readonly backlog: { readonly deliveries: number | null; readonly mails: number | null };
@@ -95,51 +92,33 @@ export function assembleStatus(
   };
 }
 
-const unknownDatabase: DatabaseStatus = {
-  schema: null,
-  bytes: null,
-  sessions: null,
-  deliveries: null,
-  mails: null,
-  lastBackup: null,
-};
-
 /** Reads the status values of the database. Each is null if it cannot be read, for example with an older schema. */
 export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  if (file !== null && isAbsent(file)) return unknownDatabase;
-  let reader: Awaited<ReturnType<typeof openReader>>;
-  try {
-    reader = await openReader(config);
-  } catch {
-    return unknownDatabase;
-  }
-  const first = async (text: string, values: readonly string[] = []): Promise<unknown> => {
-    try {
-      const [row] = await reader.read(reader.sql.text(text, [...values]));
-      return row === undefined ? null : Object.values(row)[0];
-    } catch {
-      return null;
-    }
+  const isThere = file === null || !isAbsent(file);
+  const reader = isThere ? await openReader(config).catch(() => undefined) : undefined;
+  const first = async (text: string, values: readonly string[] = []) => {
+    const rows = await reader?.read(reader.sql.text(text, [...values])).catch(() => []);
+    return Object.values(rows?.[0] ?? {})[0] ?? null;
   };
   const number = async (text: string, values?: readonly string[]) => {
     const value = await first(text, values);
-    return value === null || value === undefined ? null : Number(value);
+    return value === null ? null : Number(value);
   };
   try {
-    const now = new Date().toISOString();
     const schema = await first('select max(name) as name from schema_migrations');
     const lastBackup = await first('select max(created_at) as at from backups where is_own = 1');
+    const now = new Date().toISOString();
     return {
       schema: typeof schema === 'string' ? schema : null,
-      bytes: file === null ? await number(databaseBytes.postgres.sql) : fileBytes(file),
+      bytes: file === null ? await number(databaseBytes.postgres.sql) : reader === undefined ? null : fileBytes(file),
       sessions: await number('select count(*) as n from sessions where ended_at is null and expire > ?', [now]),
       deliveries: await number('select count(*) as n from deliveries where due_at is not null'),
       mails: await number("select count(*) as n from messages where due_at is not null and channel = 'email'"),
       lastBackup: typeof lastBackup === 'string' ? lastBackup : null,
     };
   } finally {
-    await reader.close();
+    await reader?.close();
   }
 }
 

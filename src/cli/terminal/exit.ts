@@ -53,6 +53,22 @@ export function usageError(message: string, fix = ''): CommandError {
   return new CommandError('usage', 'usage_invalid', message, fix);
 }
 
+const errorWith = (outcome: Outcome) => (type: string, message: string | readonly string[], fix?: string) =>
+  new CommandError(outcome, type, message, fix);
+
+/** Error for something that has failed. */
+export const failedError = errorWith('failed');
+/** Error for something that does not exist. */
+export const notFoundError = errorWith('notFound');
+/** Error for something that this user may not do, or has refused. */
+export const notAllowedError = errorWith('notAllowed');
+/** Error for a state that does not admit the command. */
+export const conflictError = errorWith('conflict');
+/** Error for a server or a file store that does not answer. */
+export const unreachableError = errorWith('unreachable');
+/** Error for an installation that cannot be used. */
+export const unusableError = errorWith('unusable');
+
 /** An error ready for printing. */
 export interface Explanation {
   readonly exitCode: number;
@@ -85,91 +101,55 @@ function step(texts: TemplateStringsArray, ...names: string[]): NextStep {
   };
 }
 
-/** Texts for operators that replace those of the catalog for API clients. */
-interface OperatorHint {
-  readonly message?: string;
-  readonly fix: NextStep;
-  /** Exit outcome, if it differs from the status in the catalog. */
-  readonly outcome?: Outcome;
-}
-
-const otherOwner: OperatorHint = {
-  fix: step`svc team add ${'TEAM'} OTHER_USER --project ${'P'} --roles owner`,
-  outcome: 'conflict',
-};
-const operatorHints: Partial<Record<ErrorType, OperatorHint>> = {
-  project_not_found: { message: 'There is no such project.', fix: step`svc project list` },
-  project_already_exists: { fix: step`choose another --id, or look at it with svc project show ${'ID'}` },
-  project_id_taken: {
-    fix: step`choose another id; svc audit list --project ${'ID'} shows what is left of the deleted project`,
-  },
-  platform_not_found: { fix: step`svc platform list --project ${'P'}` },
-  platform_already_exists: { fix: step`svc platform list --project ${'P'}` },
-  signing_key_not_found: { fix: step`svc keys status` },
-  key_not_found: { fix: step`svc apikey list --project ${'P'}` },
-  provider_not_found: { fix: step`svc provider list --project ${'P'}` },
-  provider_already_exists: {
-    fix: step`choose another --key, or change it with svc provider update ${'KEY'} --project ${'P'}`,
-  },
-  provider_limit_exceeded: { fix: step`remove one first: svc provider remove ${'KEY'} --project ${'P'}` },
-  user_not_found: { fix: step`svc user list --project ${'P'}` },
-  user_already_exists: { fix: step`svc user list --project ${'P'} --search ${'WORD'}` },
-  team_not_found: { fix: step`svc team list --project ${'P'}` },
-  team_already_exists: { fix: step`choose another --id, or look at it with svc team show ${'TEAM'} --project ${'P'}` },
-  membership_already_confirmed: { fix: step`svc team members ${'TEAM'} --project ${'P'}` },
-  membership_deletion_prohibited: otherOwner,
-  database_not_found: {
-    fix: step`svc database list --project ${'P'}, or create it: svc database create NAME --id ${'D'} --project ${'P'}`,
-  },
-  database_already_exists: {
-    fix: step`choose another --id, or look at it with svc database show ${'ID'} --project ${'P'}`,
-  },
-  collection_not_found: { fix: step`svc collection list --project ${'P'} --database ${'D'}` },
-  collection_already_exists: {
-    fix: step`choose another --id, or svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
-  },
-  attribute_not_found: { fix: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}` },
-  attribute_already_exists: { fix: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}` },
-  attribute_unknown: { fix: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}` },
-  index_not_found: { fix: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}` },
-  index_already_exists: { fix: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}` },
-  storage_bucket_not_found: { fix: step`svc bucket list --project ${'P'}` },
-  webhook_not_found: { fix: step`svc webhook list --project ${'P'}` },
-  webhook_already_exists: {
-    fix: step`choose another --id, or look at it with svc webhook show ${'ID'} --project ${'P'}`,
-  },
-  webhook_delivery_not_found: { fix: step`svc webhook deliveries ${'ID'} --project ${'P'}` },
-  webhook_disabled: { fix: step`svc webhook update ${'ID'} --project ${'P'} --enabled on` },
-  webhook_limit_exceeded: {
-    fix: step`svc webhook list --project ${'P'}, then remove one with svc webhook remove ${'ID'} --project ${'P'}`,
-  },
-  platform_limit_exceeded: {
-    fix: step`svc platform list --project ${'P'}, then remove one with svc platform remove ${'ID'}`,
-  },
-  key_limit_exceeded: {
-    fix: step`svc apikey list --project ${'P'}, then revoke one with svc apikey revoke ${'KEY'} --project ${'P'}`,
-  },
-  attribute_limit_exceeded: {
-    fix: step`remove an attribute first: svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
-  },
-  attribute_default_unsupported: { fix: step`leave out --default, or leave out --required and --array` },
-  collection_limit_exceeded: {
-    fix: step`remove a collection first: svc collection list --project ${'P'} --database ${'D'}`,
-  },
-  database_limit_exceeded: { fix: step`remove a database first: svc database list --project ${'P'}` },
-  index_limit_exceeded: {
-    fix: step`remove an index first: svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
-  },
-  membership_not_found: { fix: step`svc team members ${'TEAM'} --project ${'P'}` },
-  membership_downgrade_prohibited: otherOwner,
-  team_limit_exceeded: {
-    fix: step`remove the user from a team first: svc team remove ${'TEAM'} ${'USER'} --project ${'P'}`,
-  },
-  user_email_already_exists: { fix: step`svc user list --project ${'P'} --search ${'ADDRESS'}` },
-  user_phone_already_exists: { fix: step`svc user list --project ${'P'} --search ${'NUMBER'}` },
-  user_session_not_found: { fix: step`svc user sessions ${'USER'} --project ${'P'}` },
-  general_unavailable: { fix: step`try again in a moment` },
-  password_policy_violation: { fix: step`choose another password` },
+const addOwner = step`svc team add ${'TEAM'} OTHER_USER --project ${'P'} --roles owner`;
+/** Next steps for operators, who use commands instead of the API. */
+const nextSteps: Partial<Record<ErrorType, NextStep>> = {
+  project_not_found: step`svc project list`,
+  project_already_exists: step`choose another --id, or look at it with svc project show ${'ID'}`,
+  project_id_taken: step`choose another id; svc audit list --project ${'ID'} shows what is left of the deleted project`,
+  platform_not_found: step`svc platform list --project ${'P'}`,
+  platform_already_exists: step`svc platform list --project ${'P'}`,
+  signing_key_not_found: step`svc keys status`,
+  key_not_found: step`svc apikey list --project ${'P'}`,
+  provider_not_found: step`svc provider list --project ${'P'}`,
+  provider_already_exists: step`choose another --key, or change it with svc provider update ${'KEY'} --project ${'P'}`,
+  provider_limit_exceeded: step`remove one first: svc provider remove ${'KEY'} --project ${'P'}`,
+  user_not_found: step`svc user list --project ${'P'}`,
+  user_already_exists: step`svc user list --project ${'P'} --search ${'WORD'}`,
+  team_not_found: step`svc team list --project ${'P'}`,
+  team_already_exists: step`choose another --id, or look at it with svc team show ${'TEAM'} --project ${'P'}`,
+  membership_already_confirmed: step`svc team members ${'TEAM'} --project ${'P'}`,
+  membership_deletion_prohibited: addOwner,
+  database_not_found: step`svc database list --project ${'P'}, or create it: svc database create NAME --id ${'D'} --project ${'P'}`,
+  database_already_exists: step`choose another --id, or look at it with svc database show ${'ID'} --project ${'P'}`,
+  collection_not_found: step`svc collection list --project ${'P'} --database ${'D'}`,
+  collection_already_exists: step`choose another --id, or svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  attribute_not_found: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  attribute_already_exists: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  attribute_unknown: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  index_not_found: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  index_already_exists: step`svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  storage_bucket_not_found: step`svc bucket list --project ${'P'}`,
+  webhook_not_found: step`svc webhook list --project ${'P'}`,
+  webhook_already_exists: step`choose another --id, or look at it with svc webhook show ${'ID'} --project ${'P'}`,
+  webhook_delivery_not_found: step`svc webhook deliveries ${'ID'} --project ${'P'}`,
+  webhook_disabled: step`svc webhook update ${'ID'} --project ${'P'} --enabled on`,
+  webhook_limit_exceeded: step`svc webhook list --project ${'P'}, then remove one with svc webhook remove ${'ID'} --project ${'P'}`,
+  platform_limit_exceeded: step`svc platform list --project ${'P'}, then remove one with svc platform remove ${'ID'}`,
+  key_limit_exceeded: step`svc apikey list --project ${'P'}, then revoke one with svc apikey revoke ${'KEY'} --project ${'P'}`,
+  attribute_limit_exceeded: step`remove an attribute first: svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  attribute_default_unsupported: step`leave out --default, or leave out --required and --array`,
+  collection_limit_exceeded: step`remove a collection first: svc collection list --project ${'P'} --database ${'D'}`,
+  database_limit_exceeded: step`remove a database first: svc database list --project ${'P'}`,
+  index_limit_exceeded: step`remove an index first: svc collection show ${'ID'} --project ${'P'} --database ${'D'}`,
+  membership_not_found: step`svc team members ${'TEAM'} --project ${'P'}`,
+  membership_downgrade_prohibited: addOwner,
+  team_limit_exceeded: step`remove the user from a team first: svc team remove ${'TEAM'} ${'USER'} --project ${'P'}`,
+  user_email_already_exists: step`svc user list --project ${'P'} --search ${'ADDRESS'}`,
+  user_phone_already_exists: step`svc user list --project ${'P'} --search ${'NUMBER'}`,
+  user_session_not_found: step`svc user sessions ${'USER'} --project ${'P'}`,
+  general_unavailable: step`try again in a moment`,
+  password_policy_violation: step`choose another password`,
 };
 
 /** Quotes a text as one word of a command line. */
@@ -196,12 +176,13 @@ export function explain(error: unknown, command = 'svc', given: Given = {}): Exp
   if (error instanceof DatabaseError) return explainDatabase(error);
   if (error instanceof Failure && error.cause instanceof DatabaseError) return explainDatabase(error.cause);
   if (error instanceof Failure) {
-    const own = operatorHints[error.type];
+    const { type, status, cause } = error;
+    const next = nextSteps[type];
     return {
-      exitCode: exitCodes[own?.outcome ?? byStatus[error.status] ?? 'failed'],
-      type: error.type,
-      message: own?.message ?? error.message,
-      fix: error.cause instanceof EgressRefused ? usableUrl : own === undefined ? help : own.fix(given),
+      exitCode: exitCodes[next === addOwner ? 'conflict' : (byStatus[status] ?? 'failed')],
+      type,
+      message: type === 'project_not_found' ? 'There is no such project.' : error.message,
+      fix: cause instanceof EgressRefused ? usableUrl : (next?.(given) ?? help),
     };
   }
   if (error instanceof TemplatesUnreadableError) {

@@ -8,3 +8,10 @@ export function endAtSignal(stop: () => void): void {
       stop();
     });
 }
+
+/** Creates a signal that is aborted in the same way. */
+export function endingSignal(): AbortSignal {
+  const ending = new AbortController();
+  endAtSignal(() => ending.abort());
+  return ending.signal;
+}

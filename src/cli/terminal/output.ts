@@ -1,13 +1,23 @@
+import { once } from 'node:events';
 import { styleText } from 'node:util';
 import { visible, visibleJson } from '#src/contract/visible.js';
 import { systemClock } from '#src/platform/runtime/clock.js';
 import { printJson } from '#src/platform/text/json.js';
-import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
 import type { Color, Lines } from './lines.js';
 import type { NameCommands } from './named-commands.js';
-import { writeOut } from './stream.js';
 import { wrapWords } from './text-width.js';
+
+/** The result of a command: a value for `--json`, and its text. */
+export interface CommandResult {
+  readonly value: unknown;
+  /** A plain string is a single line: line breaks in it come from a value and are escaped. */
+  readonly text: string | Lines;
+  /** Suggested next command, printed on stderr. */
+  readonly next?: string;
+  /** Defaults to 0. */
+  readonly exitCode?: number;
+}
 
 /** Amount and format of the output. */
 interface OutputOptions {
@@ -75,6 +85,11 @@ export function createOutput(options: OutputOptions): Output {
       process.stderr.write(`${paint('red', mark)}${rest}\n${paint('dim', nextStep(fix))}\n`);
     },
   };
+}
+
+/** Writes to stdout. Waits if the reader is slower. */
+export async function writeOut(text: string | Uint8Array): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
 /** Wraps a text between words at the width of the terminal. */

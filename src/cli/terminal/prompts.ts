@@ -1,6 +1,6 @@
 import { visible } from '#src/contract/visible.js';
 import { bind } from '#src/platform/runtime/bind.js';
-import { CommandError, usageError } from './exit.js';
+import { CommandError, notAllowedError, usageError } from './exit.js';
 import { wrapWords } from './text-width.js';
 
 type Problem = (answer: string) => string | undefined | Promise<string | undefined>;
@@ -133,5 +133,5 @@ function wrapped(message: string, hint: string): string {
 }
 
 function refused(message: string, fix: string): CommandError {
-  return new CommandError('notAllowed', 'confirmation_refused', message, fix);
+  return notAllowedError('confirmation_refused', message, fix);
 }

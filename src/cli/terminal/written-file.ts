@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, realpathSync, renameSync, rmSync, statSync, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { isDiskFull, whyUnwritable } from '#src/platform/runtime/system-errors.js';
-import { CommandError } from './exit.js';
+import { type CommandError, failedError } from './exit.js';
 
 /** A file written by a command. */
 interface WrittenFile {
@@ -46,6 +46,18 @@ export async function writtenFile(file: string): Promise<WrittenFile> {
   };
 }
 
+/** Writes a whole file with what the body appends. If the body fails, an existing file stays as it was. */
+export async function writeWhole(file: string, body: (append: WrittenFile['append']) => Promise<void>): Promise<void> {
+  const target = await writtenFile(file);
+  try {
+    await body(target.append);
+    await target.end();
+  } catch (error) {
+    target.giveUp();
+    throw error;
+  }
+}
+
 /** The final path, and the path to write to. Throws CommandError if the path is not accessible. */
 function namesOf(file: string): readonly [target: string, written: string] {
   try {
@@ -75,5 +87,5 @@ function unwritten(file: string, error: unknown): CommandError {
   const fix = isDiskFull(error)
     ? 'make room or name a file on another disk, then run the command again'
     : 'name a file that can be written, then run the command again';
-  return new CommandError('failed', 'file_not_written', `${file} cannot be written: ${whyUnwritable(error)}.`, fix);
+  return failedError('file_not_written', `${file} cannot be written: ${whyUnwritable(error)}.`, fix);
 }

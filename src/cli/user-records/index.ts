@@ -1,12 +1,12 @@
 import type { ImportedUser } from '#src/features/index.js';
 import { parseJson } from '#src/platform/text/json.js';
-import { csvRows } from '../document-records/csv-rows.js';
+import { csvValues } from '../document-records/csv-rows.js';
 import type { DocumentRecord as UserRow } from '../document-records/index.js';
 import { ndjsonRecords } from '../document-records/ndjson.js';
 import { usageError } from '../terminal/exit.js';
 import { checkedUser, type RowMembers, type UserDraft } from './draft.js';
 import { jsonElements } from './json-elements.js';
-import { knownMembers, unreadColumns, whyNoUser } from './members.js';
+import { knownMembers, type UserFormat, unreadColumns, whyNoUser } from './members.js';
 import {
   type FirebaseParameters,
   ofAuth0,
@@ -21,19 +21,21 @@ export { checkedUser, objectOf, objectsOf, parsedOf, storedTime } from './draft.
 export { exportedMembers, userCsvHeader, userCsvLine } from './printed.js';
 export { type FirebaseParameters, ofPocketBase, ofSupabase } from './products.js';
 
-/** Formats of files of users. `csv` has the members of `svc` as columns. */
-export const userFormats = [
-  'svc',
-  'csv',
-  'appwrite',
-  'firebase',
-  'supabase',
-  'pocketbase',
-  'auth0',
-  'keycloak',
-] as const;
-/** A format of files of users. */
-type UserFormat = (typeof userFormats)[number];
+/** The drafts of users, by the format of their file. `csv` has the members of `svc` as columns. */
+const drafts: Readonly<
+  Record<UserFormat, (row: RowMembers, firebase: FirebaseParameters | undefined) => UserDraft | string>
+> = {
+  svc: ofSvc,
+  csv: ofSvc,
+  appwrite: ofSvc,
+  firebase: ofFirebase,
+  supabase: ofSupabase,
+  pocketbase: ofPocketBase,
+  auth0: ofAuth0,
+  keycloak: ofKeycloak,
+};
+/** Formats of files of users. */
+export const userFormats = Object.keys(drafts) as UserFormat[];
 
 /** A user of a file: valid, or the reason why it cannot be imported. */
 export interface UserRecordOfFile {
@@ -89,27 +91,10 @@ async function* usersOf(
   for await (const { line, bytes, value, problem } of rows) {
     if (problem !== undefined) yield { line, bytes, problem };
     else if (value !== undefined) {
-      const draft = whyNoUser(format, value) ?? draftOf(format, value, firebase);
+      const draft = whyNoUser(format, value) ?? drafts[format](value, firebase);
       const user = typeof draft === 'string' ? draft : checkedUser(draft);
       yield typeof user === 'string' ? { line, bytes, problem: user } : { line, bytes, user };
     }
-  }
-}
-
-function draftOf(format: UserFormat, row: RowMembers, firebase: FirebaseParameters | undefined): UserDraft | string {
-  switch (format) {
-    case 'firebase':
-      return ofFirebase(row, firebase);
-    case 'supabase':
-      return ofSupabase(row);
-    case 'pocketbase':
-      return ofPocketBase(row);
-    case 'auth0':
-      return ofAuth0(row);
-    case 'keycloak':
-      return ofKeycloak(row);
-    default:
-      return ofSvc(row);
   }
 }
 
@@ -147,29 +132,21 @@ function isNdjson(text: string, isWhole: boolean): boolean {
 }
 
 /** CSV with the names of members in the first line. */
-async function* csvUsers(
-  chunks: AsyncIterable<Buffer>,
-  format: UserFormat,
-  ignored: string[],
-): AsyncGenerator<UserRow> {
-  let columns: readonly string[] | undefined;
-  for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
-    const names = columns;
-    if (names === undefined) {
-      if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
-      columns = cells.map((name) => name?.replace(/^\ufeff/, '') ?? '');
-      const unread = unreadColumns(format, columns);
-      if (unread === undefined)
-        throw usageError(
-          'The first line of the file names no column of a user.',
-          `name some of ${knownMembers(format)}, separated by commas`,
-        );
-      ignored.push(...unread);
-    } else if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
-    else if (cells.length !== names.length)
-      yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${names.length}.` };
-    else yield { line, bytes, value: Object.fromEntries(names.map((name, at) => [name, cells[at] ?? undefined])) };
-  }
+function csvUsers(chunks: AsyncIterable<Buffer>, format: UserFormat, ignored: string[]): AsyncGenerator<UserRow> {
+  const columnsOf = (cells: readonly (string | null)[]) => {
+    const columns = cells.map((name) => name?.replace(/^\ufeff/, '') ?? '');
+    const unread = unreadColumns(format, columns);
+    if (unread === undefined)
+      throw usageError(
+        'The first line of the file names no column of a user.',
+        `name some of ${knownMembers(format)}, separated by commas`,
+      );
+    ignored.push(...unread);
+    return columns;
+  };
+  return csvValues(chunks, maxBytes, columnsOf, (columns, cells) =>
+    Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? undefined])),
+  );
 }
 
 /** Reads the beginning of a file. `all` yields the whole file. */

@@ -33,23 +33,24 @@ const known = {
 /** The members with the id of a user. */
 const ids = new Set(['$id', 'id', 'localId', 'user_id', '_id']);
 
-type Format = keyof typeof known;
+/** A format of files of users. */
+export type UserFormat = keyof typeof known;
 
 /** Why a row is no user: it has no member that is read, beside its id. */
-export function whyNoUser(format: Format, row: RowMembers): string | undefined {
+export function whyNoUser(format: UserFormat, row: RowMembers): string | undefined {
   const names: readonly string[] = known[format];
   const isGiven = (name: string) => row[name] !== undefined && row[name] !== null && row[name] !== '';
   return names.some(isGiven) ? undefined : `It is no user: it has none of ${names.join(', ')}.`;
 }
 
 /** The columns of CSV that are not read; undefined if none is read beside the id. Every column of PocketBase is a preference. */
-export function unreadColumns(format: Format, columns: readonly string[]): readonly string[] | undefined {
+export function unreadColumns(format: UserFormat, columns: readonly string[]): readonly string[] | undefined {
   const names: readonly string[] = known[format];
   if (!columns.some((name) => names.includes(name))) return undefined;
   return format === 'pocketbase' ? [] : columns.filter((name) => !names.includes(name) && !ids.has(name));
 }
 
 /** The members of a format, for messages. */
-export function knownMembers(format: Format): string {
+export function knownMembers(format: UserFormat): string {
   return known[format].join(', ');
 }

@@ -1,5 +1,6 @@
 import { type ExportedUser, toUser } from '#src/features/index.js';
 import { printJson } from '#src/platform/text/json.js';
+import { csvCell } from '../document-records/csv-rows.js';
 
 /** RowMembers of an exported user, which are also the columns of CSV. */
 const members = [
@@ -39,10 +40,6 @@ export function userCsvHeader(withSecrets: boolean): string {
 
 /** A user as a line of CSV. Lists and objects are JSON. */
 export function userCsvLine(exported: Readonly<Record<string, unknown>>): string {
-  return `${Object.values(exported).map(cellOf).join(',')}\r\n`;
-}
-
-function cellOf(value: unknown): string {
-  const text = typeof value === 'string' ? value : printJson(value);
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const texts = Object.values(exported).map((value) => (typeof value === 'string' ? value : printJson(value)));
+  return `${texts.map(csvCell).join(',')}\r\n`;
 }

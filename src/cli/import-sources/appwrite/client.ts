@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
 import { retry } from '#src/platform/runtime/retry.js';
 import { parseJson } from '#src/platform/text/json.js';
-import { CommandError } from '../../terminal/exit.js';
+import { type CommandError, unreachableError } from '../../terminal/exit.js';
 
 /** An answer of the API. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -187,7 +187,7 @@ function retryAfter(header: string | null): number | undefined {
 
 function unreachable({ origin }: URL, problem: string): CommandError {
   const fix = 'check --endpoint and the server there, then run the command again; it goes on where it ended';
-  return new CommandError('unreachable', 'source_unreachable', `${origin} cannot be read: ${problem}.`, fix);
+  return unreachableError('source_unreachable', `${origin} cannot be read: ${problem}.`, fix);
 }
 
 function objectOf(text: string): Json | undefined {

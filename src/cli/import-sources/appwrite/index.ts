@@ -1,6 +1,7 @@
 import type { ImportedDocument } from '#src/features/index.js';
-import { CommandError, usageError } from '../../terminal/exit.js';
+import { notAllowedError, notFoundError, usageError } from '../../terminal/exit.js';
 import type { ImportSource, Read, SourceFile, SourceMembership, Unread, Unsupported } from '../source.js';
+import { createUnsupportedList, type UnsupportedList } from '../unsupported-list.js';
 import { type ApiAccess, type ApiClient, ApiError, createApiClient, foreignAnswer, type Json } from './client.js';
 import { BrokenList, isMissing, listEntries, problemOf, whyUnlisted } from './pages.js';
 import { readSchema, type SourceCollection } from './schema.js';
@@ -26,7 +27,7 @@ const probed = ['/users', '/teams', '/databases', '/storage/buckets'] as const;
 export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
   const client = createApiClient(access);
   await requireAccess(client);
-  const left: Unsupported[] = [];
+  const left = createUnsupportedList();
   const hidden: HiddenParts = { unsalted: 0, secondFactors: 0 };
   const { schema, collections, unread, teamTimes } = await readSchema(client, access.projectId, left);
   for (const [kind, path, reason] of foreign) await countForeign(client, kind, path, reason, left);
@@ -34,17 +35,12 @@ export async function openAppwrite(access: ApiAccess): Promise<ImportSource> {
     schema,
     unreadSchema: unread,
     teamTimes,
-    users: () =>
-      tolerant('users', '/users', readAppwriteUsers(client, hidden, left), left, (unread) => ({
-        ...unread,
-        line: 0,
-        bytes: 0,
-      })),
+    users: () => tolerant('users', '/users', readAppwriteUsers(client, hidden, left), left),
     memberships: () => readMemberships(client, schema.teams ?? [], left),
     documents: (databaseId, collectionId, part) =>
       readDocuments(client, collections.get(`${databaseId}/${collectionId}`), part, left),
     files: (bucketId) => readFiles(client, bucketId, left),
-    unsupported: () => [...left, ...hiddenRows(hidden)],
+    unsupported: () => [...left.all(), ...hiddenRows(hidden)],
     close: async () => {},
   };
 }
@@ -61,16 +57,14 @@ async function requireAccess(client: ApiClient): Promise<void> {
   const [first] = errors;
   if (first === undefined) return;
   if (errors.some(({ type }) => type === 'project_not_found'))
-    throw new CommandError(
-      'notFound',
+    throw notFoundError(
       'source_project_not_found',
       'The source has no such project.',
       'check --source-project and --endpoint',
     );
   if (errors.length < probed.length) return;
   if (errors.every(({ status, type }) => (status === 401 || status === 403) && type !== foreignAnswer))
-    throw new CommandError(
-      'notAllowed',
+    throw notAllowedError(
       'source_key_refused',
       'The source refuses the key.',
       `create a server key there with the scopes ${importScopes}, and write it into the file of --key-file`,
@@ -81,108 +75,98 @@ async function requireAccess(client: ApiClient): Promise<void> {
   );
 }
 
-/** Yields the entries of a list. If the source refuses the list, adds the reason to `left`. If the list breaks, yields what `broken` returns. */
-async function* tolerant<T, B>(
+/** Yields the entries of a list, and a problem if the list breaks. If the source refuses the list, adds the reason to `left`. */
+async function* tolerant<T>(
   kind: string,
   path: string,
   entries: AsyncIterable<T>,
-  left: Unsupported[],
-  broken: (unread: Unread) => B,
-): AsyncGenerator<T | B> {
+  left: UnsupportedList,
+): AsyncGenerator<T | BrokenEnd> {
   try {
     yield* entries;
   } catch (error) {
     if (error instanceof BrokenList) {
-      yield broken({ id: path, problem: error.message, type: 'source_incomplete' });
+      yield { id: path, problem: error.message, type: 'source_incomplete', line: 0, bytes: 0 };
       return;
     }
     const reason = whyUnlisted(error, path);
     if (reason === undefined) throw error;
-    left.push({ kind, count: 0, reason });
+    left.addUncounted(kind, reason);
   }
 }
 
-const asRead = (unread: Unread) => unread;
+/** The end of a list that was not read completely, in the form of any record. */
+type BrokenEnd = Unread & { readonly line: number; readonly bytes: number };
 
-async function countForeign(client: ApiClient, kind: string, path: string, reason: string, left: Unsupported[]) {
+/** Converts the entries of a list. An entry that is no record becomes a problem. */
+async function* converted<T>(entries: AsyncIterable<Json>, convert: (entry: Json) => T): AsyncGenerator<Read<T>> {
+  for await (const entry of entries) {
+    const problem = problemOf(entry);
+    yield problem === undefined ? convert(entry) : { id: '', problem };
+  }
+}
+
+async function countForeign(client: ApiClient, kind: string, path: string, reason: string, left: UnsupportedList) {
   try {
     const { body } = await client.get(path, [{ method: 'limit', values: [1] }], { once: true });
-    const total = Number(body.total);
-    if (total > 0) left.push({ kind, count: total, reason });
+    left.add(kind, reason, Math.max(0, Number(body.total) || 0));
   } catch (error) {
     const refusal = whyUnlisted(error, path);
     if (refusal === undefined) throw error;
     // A source without the API has none of them.
-    if (error instanceof ApiError && !isMissing(error))
-      left.push({ kind, count: 0, reason: `They could not be counted. ${reason}` });
+    if (error instanceof ApiError && !isMissing(error)) left.addUncounted(kind, `They could not be counted. ${reason}`);
   }
 }
 
-function hiddenRows({ unsalted, secondFactors }: HiddenParts): Unsupported[] {
-  const rows: Unsupported[] = [
-    {
-      kind: 'password hashes (scrypt)',
-      count: unsalted,
-      reason: 'The API does not show their salt. These users set a new password with a recovery link.',
-    },
-    {
-      kind: 'authenticator apps',
-      count: secondFactors,
-      reason: 'The API does not show their secrets. These users enrol their app again after the next login.',
-    },
-  ];
-  return rows.filter(({ count }) => count > 0);
+function hiddenRows({ unsalted, secondFactors }: HiddenParts): readonly Unsupported[] {
+  const rows = createUnsupportedList();
+  rows.add(
+    'password hashes (scrypt)',
+    'The API does not show their salt. These users set a new password with a recovery link.',
+    unsalted,
+  );
+  rows.add(
+    'authenticator apps',
+    'The API does not show their secrets. These users enrol their app again after the next login.',
+    secondFactors,
+  );
+  return rows.all();
 }
 
 async function* readMemberships(
   client: ApiClient,
   teams: readonly { readonly $id: string }[],
-  left: Unsupported[],
+  left: UnsupportedList,
 ): AsyncGenerator<Read<SourceMembership>> {
   for (const { $id: teamId } of teams) {
     const path = `/teams/${teamId}/memberships`;
-    const list = membershipsIn(client, path, teamId);
-    yield* tolerant(`memberships of ${teamId}`, path, list, left, asRead);
+    const list = converted(listEntries(client, path, 'memberships'), (one) => membershipOf(one, teamId));
+    yield* tolerant(`memberships of ${teamId}`, path, list, left);
   }
 }
 
-async function* membershipsIn(client: ApiClient, path: string, teamId: string): AsyncGenerator<Read<SourceMembership>> {
-  for await (const one of listEntries(client, path, 'memberships')) {
-    const problem = problemOf(one);
-    yield problem === undefined
-      ? {
-          id: String(one.$id),
-          teamId,
-          userId: String(one.userId),
-          roles: textsOf(one.roles),
-          confirmed: one.confirm === true,
-          invited: String(one.invited || one.$createdAt),
-          joined: typeof one.joined === 'string' && one.joined !== '' ? one.joined : null,
-        }
-      : { id: '', problem };
-  }
+function membershipOf(one: Json, teamId: string): SourceMembership {
+  return {
+    id: String(one.$id),
+    teamId,
+    userId: String(one.userId),
+    roles: textsOf(one.roles),
+    confirmed: one.confirm === true,
+    invited: String(one.invited || one.$createdAt),
+    joined: textOf(one.joined) ?? null,
+  };
 }
 
 async function* readDocuments(
   client: ApiClient,
   collection: SourceCollection | undefined,
   part: 'values' | 'relationships',
-  left: Unsupported[],
+  left: UnsupportedList,
 ): AsyncGenerator<Read<ImportedDocument>> {
   if (collection === undefined) return;
   const { path } = collection;
-  yield* tolerant(`documents of ${path}`, path, selectedDocuments(client, collection, part), left, asRead);
-}
-
-async function* selectedDocuments(
-  client: ApiClient,
-  collection: SourceCollection,
-  part: 'values' | 'relationships',
-): AsyncGenerator<Read<ImportedDocument>> {
-  for await (const row of selected(client, collection, part)) {
-    const problem = problemOf(row);
-    yield problem === undefined ? documentOf(row, collection, part, collection.member) : { id: '', problem };
-  }
+  const list = converted(selected(client, collection, part), (row) => documentOf(row, collection, part));
+  yield* tolerant(`documents of ${path}`, path, list, left);
 }
 
 /** Reads documents with a selection, and in full if the source does not support it. */
@@ -202,9 +186,8 @@ async function* selected(client: ApiClient, { path, member, stated }: SourceColl
 
 function documentOf(
   row: Json,
-  { relations, stated, left }: SourceCollection,
+  { relations, stated, left, member }: SourceCollection,
   part: 'values' | 'relationships',
-  member: 'documents' | 'rows',
 ): ImportedDocument {
   const id = String(row.$id);
   if (part === 'relationships') return { id, data: Object.fromEntries(stated.map((key) => [key, idsOf(row[key])])) };
@@ -229,45 +212,33 @@ function idsOf(value: unknown): unknown {
   return value === '' || value === undefined ? null : value;
 }
 
-async function* readFiles(client: ApiClient, bucketId: string, left: Unsupported[]): AsyncGenerator<Read<SourceFile>> {
+async function* readFiles(
+  client: ApiClient,
+  bucketId: string,
+  left: UnsupportedList,
+): AsyncGenerator<Read<SourceFile>> {
   const path = `/storage/buckets/${bucketId}/files`;
-  yield* tolerant(`files of ${bucketId}`, path, filesIn(client, path, bucketId, left), left, asRead);
+  const list = converted(finishedFiles(client, path, bucketId, left), (one) => ({
+    id: String(one.$id),
+    name: String(one.name),
+    permissions: textsOf(one.$permissions),
+    createdAt: String(one.$createdAt),
+    updatedAt: String(one.$updatedAt),
+    size: Number(one.sizeOriginal),
+    mimeType: String(one.mimeType),
+    signature: textOf(one.signature),
+    open: () => client.download(`${path}/${encodeURIComponent(String(one.$id))}/download`),
+  }));
+  yield* tolerant(`files of ${bucketId}`, path, list, left);
 }
 
-async function* filesIn(
-  client: ApiClient,
-  list: string,
-  bucketId: string,
-  left: Unsupported[],
-): AsyncGenerator<Read<SourceFile>> {
+/** The files of a list without unfinished uploads, which are counted. */
+async function* finishedFiles(client: ApiClient, path: string, bucketId: string, left: UnsupportedList) {
   let unfinished = 0;
-  for await (const one of listEntries(client, list, 'files')) {
-    const problem = problemOf(one);
-    if (problem !== undefined) {
-      yield { id: '', problem };
-      continue;
-    }
-    const id = String(one.$id);
-    if (Number(one.chunksUploaded ?? 0) < Number(one.chunksTotal ?? 0)) {
-      unfinished += 1;
-      continue;
-    }
-    yield {
-      id,
-      name: String(one.name),
-      permissions: textsOf(one.$permissions),
-      createdAt: String(one.$createdAt),
-      updatedAt: String(one.$updatedAt),
-      size: Number(one.sizeOriginal),
-      mimeType: String(one.mimeType),
-      signature: textOf(one.signature),
-      open: () => client.download(`${list}/${encodeURIComponent(id)}/download`),
-    };
+  for await (const one of listEntries(client, path, 'files')) {
+    const isUnfinished = Number(one.chunksUploaded ?? 0) < Number(one.chunksTotal ?? 0);
+    if (isUnfinished && problemOf(one) === undefined) unfinished += 1;
+    else yield one;
   }
-  if (unfinished > 0)
-    left.push({
-      kind: `uploads to ${bucketId}`,
-      count: unfinished,
-      reason: 'The source has only parts of these files.',
-    });
+  left.add(`uploads to ${bucketId}`, 'The source has only parts of these files.', unfinished);
 }

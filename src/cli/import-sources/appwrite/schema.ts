@@ -1,10 +1,9 @@
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
-import { attributeTypes, typeNames } from '#src/features/index.js';
-import { fromAppwriteFile } from '../../project-file/appwrite.js';
+import { fromAppwriteFile, withKnownTypes } from '../../project-file/appwrite.js';
 import type { ProjectFile } from '../../project-file/file.js';
-import type { ImportSource, Unsupported } from '../source.js';
+import type { ImportSource } from '../source.js';
+import { createUnsupportedList, type UnsupportedList } from '../unsupported-list.js';
 import type { ApiClient, Json } from './client.js';
-import { eventsOf } from './events.js';
 import { BrokenList, listEntries, problemOf, whyUnlisted } from './pages.js';
 
 /** A collection of the source, and how to read its documents. */
@@ -17,7 +16,7 @@ export interface SourceCollection {
   /** Keys of the relationships that state every link once. */
   readonly stated: readonly string[];
   /** Keys of attributes that have no counterpart here. */
-  readonly left: readonly string[];
+  readonly left: string[];
 }
 
 /** The schema of a source. */
@@ -31,7 +30,7 @@ interface SourceSchema {
 
 /** Parts that are not imported, and parts that could not be read. */
 interface Remarks {
-  readonly left: Unsupported[];
+  readonly left: UnsupportedList;
   readonly unread: NonNullable<ImportSource['unreadSchema']>[number][];
 }
 
@@ -55,22 +54,17 @@ async function listOf(
     if (error instanceof BrokenList)
       unread.push({ kind: member, id: path, problem: error.message, type: 'source_incomplete' });
     else if (reason === undefined) throw error;
-    else left.push({ kind, count: 0, reason });
+    else left.addUncounted(kind, reason);
   }
   return entries;
 }
 
 /** Reads teams, databases, collections, buckets and webhooks. Adds what cannot be imported to `left`. */
-export async function readSchema(client: ApiClient, projectId: string, left: Unsupported[]): Promise<SourceSchema> {
+export async function readSchema(client: ApiClient, projectId: string, left: UnsupportedList): Promise<SourceSchema> {
   const remarks: Remarks = { left, unread: [] };
   const teams = await listOf(client, '/teams', 'teams', 'teams', remarks);
   const withPrefs = teams.filter(({ prefs }) => Object.keys(prefs ?? {}).length > 0).length;
-  if (withPrefs > 0)
-    left.push({
-      kind: 'preferences of teams',
-      count: withPrefs,
-      reason: 'Teams are imported without them. Set them with PUT /teams/{id}/prefs.',
-    });
+  left.add('preferences of teams', 'Teams are imported without them. Set them with PUT /teams/{id}/prefs.', withPrefs);
   const { databases, tablesDB } = await readDatabases(client, remarks);
   const collections: Json[] = [];
   const tables: Json[] = [];
@@ -90,7 +84,7 @@ export async function readSchema(client: ApiClient, projectId: string, left: Uns
   ] as const)
     for (const one of list) found.set(`${one.databaseId}/${one.$id}`, sourceCollection(one, isTable));
   return {
-    schema: { ...withKnownTypes(file, found, left), webhooks: await readWebhooks(client, remarks) },
+    schema: { ...knownParts(file, found, left), webhooks: await readWebhooks(client, remarks) },
     collections: found,
     unread: remarks.unread,
     teamTimes: new Map(teams.map(({ $id, $createdAt }) => [String($id), String($createdAt)])),
@@ -102,7 +96,7 @@ async function readDatabases(client: ApiClient, remarks: Remarks) {
   const databases = await listOf(client, '/databases', 'databases', 'databases', remarks);
   const isTables = ({ type }: Json) => type === 'tablesdb';
   const known = new Set(databases.map(({ $id }) => $id));
-  const newer = await listOf(client, '/tablesdb', 'databases', '', { ...remarks, left: [] });
+  const newer = await listOf(client, '/tablesdb', 'databases', '', { ...remarks, left: createUnsupportedList() });
   const tablesDB = [...databases.filter(isTables), ...newer.filter(({ $id }) => !known.has($id))];
   return { databases: databases.filter((one) => !isTables(one)), tablesDB };
 }
@@ -132,35 +126,18 @@ function isStated({ relationType, twoWay, side }: Json): boolean {
 }
 
 /** Leaves out attributes of types that do not exist here, and indexes over them. */
-function withKnownTypes(
-  file: ProjectFile,
-  found: Map<string, SourceCollection>,
-  unsupported: Unsupported[],
-): ProjectFile {
-  const known = new Set(['relationship', ...typeNames.map((name) => attributeTypes[name].path)]);
-  const databases = file.databases?.map((database) => ({
-    ...database,
-    collections: database.collections?.map((collection) => {
-      const place = `${database.$id}/${collection.$id}`;
-      const { attributes = [], indexes = [] } = collection;
-      const unknown = attributes.filter(({ type }) => !known.has(type));
-      const keys = unknown.map(({ key }) => key);
-      for (const { key, type } of unknown)
-        unsupported.push({
-          kind: `attribute ${place}/${key}`,
-          count: 1,
-          reason: `There is no type ${type} here. The documents are imported without these values.`,
-        });
-      const source = found.get(place);
-      if (source !== undefined) found.set(place, { ...source, left: keys });
-      return {
-        ...collection,
-        attributes: attributes.filter(({ key }) => !keys.includes(key)),
-        indexes: indexes.filter((index) => !index.attributes.some((key) => keys.includes(key))),
-      };
-    }),
-  }));
-  return { ...file, databases };
+function knownParts(whole: ProjectFile, found: ReadonlyMap<string, SourceCollection>, left: UnsupportedList) {
+  const { file, left: parts } = withKnownTypes(whole);
+  for (const { kind, path, type } of parts) {
+    if (kind !== 'attribute') continue;
+    const [databaseId, collectionId, key] = path;
+    left.add(
+      `attribute ${path.join('/')}`,
+      `There is no type ${type} here. The documents are imported without these values.`,
+    );
+    found.get(`${databaseId}/${collectionId}`)?.left.push(key);
+  }
+  return file;
 }
 
 async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<ProjectFile['webhooks']> {
@@ -172,11 +149,10 @@ async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<Projec
       if (known.includes(event)) return event;
       const { events: ours, isWider } = eventsOf(event);
       if (!isWider) return ours;
-      left.push({
-        kind: `event of webhook ${one.$id}`,
-        count: 1,
-        reason: `${event} has no counterpart for single ids. ${ours.join(', ')} would also send those of all others; add it with svc webhook update --events if the receiver may get them.`,
-      });
+      left.add(
+        `event of webhook ${one.$id}`,
+        `${event} has no counterpart for single ids. ${ours.join(', ')} would also send those of all others; add it with svc webhook update --events if the receiver may get them.`,
+      );
       return [];
     });
     const authUsername = String(one.authUsername ?? one.httpUser ?? '');
@@ -190,28 +166,61 @@ async function readWebhooks(client: ApiClient, remarks: Remarks): Promise<Projec
       ...(authUsername === '' ? {} : { authUsername }),
     };
   });
-  const silent = webhooks.filter(({ events }) => events.length === 0).length;
-  if (silent > 0)
-    left.push({
-      kind: 'webhooks',
-      count: silent,
-      reason: `None of their events exists here. Events are ${known.join(', ')}.`,
-    });
-  const protectedOnes = webhooks.filter((one) => 'authUsername' in one).length;
-  if (protectedOnes > 0)
-    left.push({
-      kind: 'webhook passwords',
-      count: protectedOnes,
-      reason: 'The API does not show them. Set them with svc webhook update.',
-    });
-  const kept = webhooks.filter(({ events }) => events.length > 0);
-  const active = kept.filter(({ enabled }) => enabled).length;
-  if (active > 0)
-    left.push({
-      kind: 'switched-on webhooks',
-      count: active,
-      reason:
-        'Webhooks arrive switched off, so that receivers get nothing of the import and no event from both sides. Switch them on at the switch-over: svc webhook update ID --enabled on.',
-    });
-  return kept;
+  const count = (matches: (webhook: (typeof webhooks)[number]) => boolean) => webhooks.filter(matches).length;
+  left.add(
+    'webhooks',
+    `None of their events exists here. Events are ${known.join(', ')}.`,
+    count(({ events }) => events.length === 0),
+  );
+  left.add(
+    'webhook passwords',
+    'The API does not show them. Set them with svc webhook update.',
+    count((one) => 'authUsername' in one),
+  );
+  left.add(
+    'switched-on webhooks',
+    'Webhooks arrive switched off, so that receivers get nothing of the import and no event from both sides. Switch them on at the switch-over: svc webhook update ID --enabled on.',
+    count(({ events, enabled }) => events.length > 0 && enabled),
+  );
+  return webhooks.filter(({ events }) => events.length > 0);
+}
+
+type Event = (typeof subscribableEvents)[number] | typeof everyEvent;
+
+const documents: readonly Event[] = ['documentCreated', 'documentUpdated', 'documentDeleted'];
+const documentEvents: Readonly<Record<string, readonly Event[]>> = {
+  '': documents,
+  create: ['documentCreated'],
+  update: ['documentUpdated'],
+  delete: ['documentDeleted'],
+};
+const fileEvents: Readonly<Record<string, readonly Event[]>> = {
+  '': ['fileCreated', 'fileDeleted'],
+  create: ['fileCreated'],
+  delete: ['fileDeleted'],
+};
+const sessionEvents: Readonly<Record<string, readonly Event[]>> = {
+  '': ['sessionCreated', 'sessionDeleted'],
+  create: ['sessionCreated'],
+  delete: ['sessionDeleted'],
+};
+
+/** The paths of events of Appwrite, with the events here by their last word. */
+const paths: readonly (readonly [path: RegExp, events: Readonly<Record<string, readonly Event[]>>])[] = [
+  [/^databases\.([^.]+)\.(?:collections|tables)\.([^.]+)\.(?:documents|rows)\.([^.]+)(?:\.(\w+))?$/, documentEvents],
+  [/^tablesdb\.([^.]+)\.tables\.([^.]+)\.rows\.([^.]+)(?:\.(\w+))?$/, documentEvents],
+  [/^buckets\.([^.]+)\.files\.([^.]+)(?:\.(\w+))?$/, fileEvents],
+  [/^users\.([^.]+)\.sessions\.([^.]+)(?:\.(\w+))?$/, sessionEvents],
+];
+
+/** The events here that an event of Appwrite means, and whether they are sent for more than the event of Appwrite, which names ids. */
+function eventsOf(event: string): { readonly events: readonly Event[]; readonly isWider: boolean } {
+  for (const [path, events] of paths) {
+    const found = path.exec(event);
+    if (found === null) continue;
+    const parts = found.slice(1);
+    const [ids, last] = [parts.slice(0, -1), parts.at(-1) ?? ''];
+    return { events: events[last] ?? [], isWider: ids.some((id) => id !== '*') };
+  }
+  return { events: [], isWider: false };
 }

@@ -1,5 +1,5 @@
 import { appwriteUser, type UserRecordOfFile } from '../../user-records/index.js';
-import type { Unsupported } from '../source.js';
+import type { UnsupportedList } from '../unsupported-list.js';
 import { type ApiClient, ApiError, foreignAnswer, type Json } from './client.js';
 import { BrokenList, listEntries, pagesOf, problemOf, whyUnlisted } from './pages.js';
 
@@ -24,7 +24,7 @@ export interface HiddenParts {
 export async function* readAppwriteUsers(
   client: ApiClient,
   hidden: HiddenParts,
-  left: Unsupported[],
+  left: UnsupportedList,
 ): AsyncGenerator<UserRecordOfFile> {
   const hasIdentities = await isReadable(client, '/users/identities', 'identities', left);
   let line = 0;
@@ -51,7 +51,7 @@ export async function* readAppwriteUsers(
 }
 
 /** True if there are entries. Adds a refusal to `left`. */
-async function isReadable(client: ApiClient, path: string, kind: string, left: Unsupported[]): Promise<boolean> {
+async function isReadable(client: ApiClient, path: string, kind: string, left: UnsupportedList): Promise<boolean> {
   try {
     const { body } = await client.get(path, [{ method: 'limit', values: [1] }], { list: kind });
     return Number(body.total) > 0;
@@ -59,7 +59,7 @@ async function isReadable(client: ApiClient, path: string, kind: string, left: U
     if (error instanceof ApiError && error.type === foreignAnswer) throw new BrokenList(path, 0, error.message);
     const reason = whyUnlisted(error, path);
     if (reason === undefined) throw error;
-    left.push({ kind, count: 0, reason });
+    left.addUncounted(kind, reason);
     return false;
   }
 }

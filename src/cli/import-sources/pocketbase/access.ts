@@ -1,7 +1,7 @@
 import { type Access, type Grant, inBoth, withSafeCreation } from '../grants.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import type { PocketBaseCollection } from './collections.js';
-import { isListField, textsOf } from './fields.js';
+import { isListField } from './fields.js';
 import { mappedRule, type RuleContext } from './rules.js';
 
 /** Groups of users of the auth collections. */
@@ -81,11 +81,6 @@ export function isPrivate({ read, update }: Access): boolean {
   const isOwn = (grants: readonly Grant[]) =>
     grants.length === 1 && grants[0]?.to === 'owner' && grants[0].member === 'id';
   return isOwn(read) && isOwn(update);
-}
-
-/** Reads the ids of users from a record. */
-export function ownerIds(row: Readonly<Record<string, unknown>>, member: string): string[] {
-  return textsOf(row[member]);
 }
 
 /** Access for server keys only. */

@@ -1,7 +1,7 @@
 import { schemaLimits } from '#src/contract/limits.js';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
+import type { FileAttribute } from '../../project-file/file.js';
 import { parsedOf } from '../../user-records/index.js';
-import type { SourceAttribute } from '../schema-types.js';
 import type { SourceField } from './collections.js';
 
 /** Measurements of the values of a field in all records. */
@@ -33,7 +33,7 @@ export function fieldAttribute(
   field: SourceField,
   { characters, isForeignUrl }: FieldSize,
   relatedOf: RelatedOf,
-): Omit<SourceAttribute, 'key'> | undefined {
+): Omit<FileAttribute, 'key'> | undefined {
   const { type, required, max, maxSize, min } = field;
   const text = (size: number) => ({ type: 'string', size: Math.max(1, size, characters) });
   switch (type) {
@@ -78,7 +78,7 @@ function longestOf({ values }: SourceField): number {
   return Math.max(1, ...(values ?? []).map((value) => value.length));
 }
 
-function choiceOf(field: SourceField): Omit<SourceAttribute, 'key'> {
+function choiceOf(field: SourceField): Omit<FileAttribute, 'key'> {
   const elements = [...new Set(field.values ?? [])];
   const fits =
     elements.length <= schemaLimits.elements && elements.every(({ length }) => length <= schemaLimits.element);

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { type ForeignRow, type ForeignSqlite, openForeignSqlite } from '#src/platform/foreign-databases/index.js';
-import { CommandError, usageError } from '../../terminal/exit.js';
+import { notFoundError, usageError } from '../../terminal/exit.js';
 import { objectOf } from '../../user-records/index.js';
 import { foundAt } from '../found.js';
 import { itemPermissions } from '../grants.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList, type UnsupportedList } from '../unsupported-list.js';
-import { ownerIds, userGroups } from './access.js';
+import { userGroups } from './access.js';
 import { type PocketBaseCollection, readCollections } from './collections.js';
-import { importedValue, isoTime } from './fields.js';
+import { importedValue, isoTime, textsOf } from './fields.js';
 import { fileIdOf, storedFile } from './files.js';
 import { type CollectionPart, partsOf } from './parts.js';
 import { rowsOf } from './rows.js';
@@ -25,12 +25,7 @@ interface Target {
 export async function openPocketBase(directory: string, target: Target): Promise<ImportSource> {
   const file = join(directory, 'data.db');
   if (foundAt(file)?.isFile() !== true)
-    throw new CommandError(
-      'notFound',
-      'file_not_found',
-      `${directory} has no file data.db.`,
-      'name the directory pb_data',
-    );
+    throw notFoundError('file_not_found', `${directory} has no file data.db.`, 'name the directory pb_data');
   const database = await openForeignSqlite(file).catch((error: Error) => {
     throw usageError(
       `${file} cannot be read: ${error.message}.`,
@@ -103,7 +98,7 @@ async function usesS3(database: ForeignSqlite): Promise<boolean> {
 }
 
 function permissionsOf({ access }: CollectionPart, row: ForeignRow): string[] {
-  return itemPermissions(access, (member) => ownerIds(row, member));
+  return itemPermissions(access, (member) => textsOf(row[member]));
 }
 
 async function* documentsOf(database: ForeignSqlite, part: CollectionPart | undefined) {

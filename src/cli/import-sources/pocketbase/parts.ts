@@ -1,8 +1,8 @@
 import type { ForeignSqlite } from '#src/platform/foreign-databases/index.js';
+import type { FileAttribute, FileBucket, FileCollection } from '../../project-file/file.js';
 import { type Access, containerPermissions, hasOwners } from '../grants.js';
 import { fittedIndexes } from '../indexes.js';
-import { attributeKeys, isKey } from '../keys.js';
-import type { FileCollection, SourceAttribute, SourceBucket } from '../schema-types.js';
+import { attributeKeys, isKey, quotedName } from '../keys.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import { isPrivate, noAccess, ruleAccess, type UserGroups } from './access.js';
 import type { PocketBaseCollection, SourceField } from './collections.js';
@@ -22,9 +22,6 @@ export interface CollectionPart {
   readonly rowBytes: number;
 }
 
-/** A quoted name in SQL. */
-export const quotedIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
 /** Fields of records that are no data of the application. */
 const ofSystem = ['id', 'password', 'tokenKey', 'email', 'emailVisibility', 'verified'];
 
@@ -42,14 +39,14 @@ export async function partsOf(
   collections: readonly PocketBaseCollection[],
   groups: UserGroups,
   unsupported: UnsupportedList,
-): Promise<{ parts: CollectionPart[]; schemas: FileCollection[]; buckets: SourceBucket[] }> {
+): Promise<{ parts: CollectionPart[]; schemas: FileCollection[]; buckets: FileBucket[] }> {
   const data = collections.filter(({ type, system }) => !system && (type === 'base' || type === 'auth'));
   for (const { name, type, system } of collections)
     if (type === 'view') unsupported.add('view', `${name}: a collection of type view has no counterpart.`);
     else if (!system && !data.some((one) => one.name === name))
       unsupported.add('collection', `${name}: the type ${type} is unknown.`);
   const isAuth = (id: string) => collections.some((one) => one.id === id && one.type === 'auth');
-  const [parts, schemas, buckets]: [CollectionPart[], FileCollection[], SourceBucket[]] = [[], [], []];
+  const [parts, schemas, buckets]: [CollectionPart[], FileCollection[], FileBucket[]] = [[], [], []];
   const idOf = ({ id, name }: PocketBaseCollection) => (isKey(name) && name.length <= 28 ? name : id);
   const relatedOf: RelatedOf = ({ collectionId }) => {
     const target = data.find(({ id, type }) => id === collectionId && type === 'base');
@@ -107,7 +104,7 @@ function schemaOf(
   unsupported: UnsupportedList,
 ): Omit<FileCollection, '$permissions'> {
   const sizeOf = (name: string) => sizes.get(name) ?? { characters: 0, isForeignUrl: false };
-  const attributes = [...fields].flatMap(([field, key]): SourceAttribute[] => {
+  const attributes = [...fields].flatMap(([field, key]): FileAttribute[] => {
     const attribute = fieldAttribute(field, sizeOf(field.name), relatedOf);
     return attribute === undefined ? [] : [{ key, ...attribute }];
   });
@@ -137,7 +134,7 @@ function timeKey({ fields }: PocketBaseCollection, name: 'created' | 'updated'):
 /** Measures the values of texts in one pass over the table. */
 async function measured(database: ForeignSqlite, { name, fields }: PocketBaseCollection) {
   const texts = fields.filter(({ type }) => !['bool', 'number', 'autodate', 'date'].includes(type));
-  const column = (field: SourceField) => quotedIdentifier(field.name);
+  const column = (field: SourceField) => quotedName(field.name);
   const sums = texts.flatMap((field, at) => [
     `max(length(${column(field)})) AS c${at}`,
     ...(field.type === 'url'
@@ -146,9 +143,7 @@ async function measured(database: ForeignSqlite, { name, fields }: PocketBaseCol
         ]
       : []),
   ]);
-  const [row = {}] = await database.all(
-    `SELECT ${['count(*) AS n', ...sums].join(', ')} FROM ${quotedIdentifier(name)}`,
-  );
+  const [row = {}] = await database.all(`SELECT ${['count(*) AS n', ...sums].join(', ')} FROM ${quotedName(name)}`);
   const sizes = new Map(
     texts.map((field, at): [string, FieldSize] => [
       field.name,

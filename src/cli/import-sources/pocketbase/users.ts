@@ -1,10 +1,11 @@
 import type { ForeignRow, ForeignSqlite } from '#src/platform/foreign-databases/index.js';
 import { checkedUser, ofPocketBase, type UserRecordOfFile } from '../../user-records/index.js';
+import { quotedName } from '../keys.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import type { PocketBaseCollection } from './collections.js';
 import { importedValue, textsOf } from './fields.js';
 import { fileIdOf } from './files.js';
-import { type CollectionPart, quotedIdentifier } from './parts.js';
+import type { CollectionPart } from './parts.js';
 import { rowsOf } from './rows.js';
 
 /** What users need beside their records. */
@@ -104,7 +105,7 @@ export async function listUnsupportedOfUsers(
     _authOrigins: 'Devices of earlier logins are not imported. Users get no mail about their first login here.',
   };
   for (const [table, reason] of Object.entries(reasons)) {
-    const [row] = await database.all(`SELECT count(*) AS n FROM ${quotedIdentifier(table)}`).catch(() => []);
+    const [row] = await database.all(`SELECT count(*) AS n FROM ${quotedName(table)}`).catch(() => []);
     unsupported.add(table, reason, Number(row?.n ?? 0));
   }
   for (const { name, options, fields } of auth) {

@@ -1,6 +1,6 @@
 import { schemaLimits } from '#src/contract/limits.js';
+import type { FileAttribute } from '../../project-file/file.js';
 import { storedTime } from '../../user-records/index.js';
-import type { SourceAttribute } from '../schema-types.js';
 import type { Column } from './data.js';
 
 /** A value that cannot be imported; the text completes "column x …". */
@@ -13,7 +13,7 @@ export class InvalidText {
 
 /** How values of a type are stored. */
 interface Mapping {
-  readonly attribute: Omit<SourceAttribute, 'key' | 'array' | 'required'>;
+  readonly attribute: Omit<FileAttribute, 'key' | 'array' | 'required'>;
   readonly parse: (text: string) => unknown;
 }
 
@@ -24,7 +24,7 @@ const textSize = 65_535;
 export function mappedColumn(
   { type, longest, notNull, hasDefault }: Column,
   enums: ReadonlyMap<string, readonly string[]>,
-): { readonly attribute: Omit<SourceAttribute, 'key'>; readonly parse: (text: string) => unknown } {
+): { readonly attribute: Omit<FileAttribute, 'key'>; readonly parse: (text: string) => unknown } {
   const array = type.endsWith('[]');
   const { attribute, parse } = mappingOf(array ? type.slice(0, -2) : type, longest, enums);
   return {

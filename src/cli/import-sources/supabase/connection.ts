@@ -1,25 +1,13 @@
 import { type ForeignPostgres, type ForeignRow, openForeignPostgres } from '#src/platform/foreign-databases/index.js';
-import { CommandError } from '../../terminal/exit.js';
-import { idPattern } from '../keys.js';
-import {
-  ownSchemas,
-  type Policy,
-  quotedColumn,
-  type SourceTable,
-  type SupabaseData,
-  tableCommands,
-  tableName,
-} from './data.js';
-
-/** About the bytes of a batch of rows. */
-const batchBytes = 8_388_608;
-const batchRows = 200;
+import { unreachableError } from '../../terminal/exit.js';
+import { rowsWithin } from '../batches.js';
+import { idPattern, quotedName } from '../keys.js';
+import { ownSchemas, type Policy, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
 
 /** Connects to a database of Supabase. Throws CommandError. */
 export async function connectedData(url: string, schema: string): Promise<SupabaseData> {
   const database = await openForeignPostgres(url).catch((error: Error) => {
-    throw new CommandError(
-      'unreachable',
+    throw unreachableError(
       'database_unreachable',
       `The database cannot be reached: ${error.message}.`,
       'check the address, the password and sslmode',
@@ -43,8 +31,8 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
     ORDER BY e.enumsortorder`))
     enums.set(String(type), [...(enums.get(String(type)) ?? []), String(label)]);
   const rows: SupabaseData['rows'] = (table) => {
-    const names = table.columns.map(({ name }) => quotedColumn(name));
-    return database.batches(`SELECT ${names.join(', ')} FROM ${quotedTable(table)}`, rowsOfBatch(table));
+    const names = table.columns.map(({ name }) => quotedName(name));
+    return database.batches(`SELECT ${names.join(', ')} FROM ${quotedTable(table)}`, batchOf(table));
   };
   return {
     tables,
@@ -58,10 +46,10 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
         tables.some((table) => tableName(table) === `auth.${name}`)
           ? `, (SELECT json_agg(to_json(r)) FROM auth.${name} r WHERE r.user_id = u.id) AS ${name}`
           : '';
-      const names = users.columns.map(({ name }) => `u.${quotedColumn(name)}`);
+      const names = users.columns.map(({ name }) => `u.${quotedName(name)}`);
       yield* database.batches(
         `SELECT ${names.join(', ')}${related('identities')}${related('mfa_factors')} FROM auth.users u`,
-        rowsOfBatch(users),
+        batchOf(users),
       );
     },
     close: database.close,
@@ -69,19 +57,18 @@ async function dataOf(database: ForeignPostgres, schema: string): Promise<Supaba
 }
 
 function quotedTable({ schema, name }: SourceTable): string {
-  return `${quotedColumn(schema)}.${quotedColumn(name)}`;
+  return `${quotedName(schema)}.${quotedName(name)}`;
 }
 
-function rowsOfBatch({ columns }: SourceTable): number {
-  const bytes = columns.reduce((sum, { longest }) => sum + 3 * longest, 200);
-  return Math.max(1, Math.min(batchRows, Math.floor(batchBytes / bytes)));
+function batchOf({ columns }: SourceTable): number {
+  return rowsWithin(columns.reduce((sum, { longest }) => sum + 3 * longest, 200));
 }
 
 async function measure(database: ForeignPostgres, table: SourceTable): Promise<void> {
   if (table.columns.length === 0) return;
   const sums = table.columns.flatMap(({ name }, at) => [
-    `max(length(${quotedColumn(name)}::text)) AS c${at}`,
-    `bool_or(${quotedColumn(name)}::text !~ '${idPattern}') AS i${at}`,
+    `max(length(${quotedName(name)}::text)) AS c${at}`,
+    `bool_or(${quotedName(name)}::text !~ '${idPattern}') AS i${at}`,
   ]);
   const [row] = await database.all(`SELECT ${sums.join(', ')} FROM ${quotedTable(table)}`);
   for (const [at, column] of table.columns.entries()) {

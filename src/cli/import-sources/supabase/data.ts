@@ -63,8 +63,6 @@ export interface SupabaseData {
 
 /** The name of a table with its schema. */
 export const tableName = ({ schema, name }: Pick<SourceTable, 'schema' | 'name'>): string => `${schema}.${name}`;
-/** A quoted name in SQL. */
-export const quotedColumn = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 /** Schemas that are read beside the chosen one. */
 export const ownSchemas = ['auth', 'storage'] as const;
 /** Commands that need a privilege. */

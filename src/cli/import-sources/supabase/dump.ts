@@ -2,15 +2,13 @@ import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
 import { openScratch, type Scratch } from '#src/platform/foreign-databases/index.js';
 import { usageError } from '../../terminal/exit.js';
 import { objectsOf } from '../../user-records/index.js';
+import { batchesOf, rowsOfBatch } from '../batches.js';
 import { idPattern } from '../keys.js';
 import { ownSchemas, type SourceTable, type SupabaseData, tableCommands, tableName } from './data.js';
-import { createEndCheck } from './dump-end.js';
-import { copiedValues, type DumpLine, dumpLines, requirePlainDump } from './dump-lines.js';
+import { copiedValues, dumpLines, requirePlainDump } from './dump-lines.js';
 import { createSchemaReader, type SchemaReader } from './dump-schema.js';
 
 const idForm = new RegExp(idPattern);
-/** Most rows of a batch, and about their bytes. */
-const batch = { rows: 200, bytes: 8_388_608 } as const;
 
 /** The rows of a table in a dump. */
 interface Copied {
@@ -147,25 +145,53 @@ function measure(table: SourceTable, columns: readonly string[], bytes: Buffer):
   }
 }
 
-async function* copiedRows(
-  file: string,
-  copied: Copied | undefined,
-): AsyncGenerator<readonly ForeignRow[], void, undefined> {
-  if (copied === undefined) return;
-  let waiting: DumpLine[] = [];
-  let bytes = 0;
-  const rowsOf = (lines: readonly DumpLine[]) =>
-    lines.map((line): ForeignRow => {
-      const values = copiedValues(line.bytes.toString('utf8').replace(/\r$/, ''));
-      return Object.fromEntries(copied.columns.map((name, at) => [name, values[at] ?? null]));
-    });
-  for await (const line of dumpLines(file, copied.offset)) {
-    if (isEnd(line.bytes)) break;
-    waiting.push(line);
-    bytes += line.bytes.length;
-    if (waiting.length < batch.rows && bytes < batch.bytes) continue;
-    yield rowsOf(waiting);
-    [waiting, bytes] = [[], 0];
+async function* copiedRows(file: string, copied: Copied | undefined): AsyncGenerator<readonly ForeignRow[]> {
+  if (copied !== undefined) yield* batchesOf(rowsAt(file, copied), rowsOfBatch);
+}
+
+async function* rowsAt(file: string, { columns, offset }: Copied): AsyncGenerator<ForeignRow> {
+  for await (const { bytes } of dumpLines(file, offset)) {
+    if (isEnd(bytes)) return;
+    const values = copiedValues(bytes.toString('utf8').replace(/\r$/, ''));
+    yield Object.fromEntries(columns.map((name, at) => [name, values[at] ?? null]));
   }
-  if (waiting.length > 0) yield rowsOf(waiting);
+}
+
+/** Finds out whether a file has its dumps from beginning to end. */
+interface EndCheck {
+  /** Adds a line outside of rows. Statements within a text or the body of a function do not count. */
+  add(line: string, isQuoted: boolean): void;
+  /** Why the file is not whole, with the part that is cut; undefined for a whole file. */
+  problem(): string | undefined;
+}
+
+const begin = '-- PostgreSQL database dump';
+/** The first statement of every dump, also of `supabase db dump`, which removes comments. */
+const firstStatement = 'SET statement_timeout = 0;';
+/** The last line of `pg_dump`, and of `supabase db dump`. */
+const ends = new Set(['-- PostgreSQL database dump complete', 'RESET ALL;']);
+
+/** Creates the check of a file with one dump or several, one after the other. */
+function createEndCheck(): EndCheck {
+  let dumps = 0;
+  let open: 'none' | 'header' | 'statements' = 'none';
+  let cut: number | undefined;
+  return {
+    add: (line, isQuoted) => {
+      if (isQuoted && !line.startsWith('-- ')) return;
+      if (ends.has(line)) open = 'none';
+      else if (line === begin || (line === firstStatement && open !== 'header')) {
+        if (open !== 'none') cut ??= dumps;
+        dumps += 1;
+        open = line === begin ? 'header' : 'statements';
+      } else if (line === firstStatement) open = 'statements';
+    },
+    problem: () => {
+      const first = cut ?? (open === 'none' ? undefined : dumps);
+      if (first === undefined)
+        return dumps === 0 ? 'It has no line "-- PostgreSQL database dump complete".' : undefined;
+      const which = dumps === 1 ? 'The dump' : `Dump ${first} of ${dumps} in it`;
+      return `${which} ends without the line "-- PostgreSQL database dump complete".`;
+    },
+  };
 }

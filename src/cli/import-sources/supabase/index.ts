@@ -1,4 +1,4 @@
-import { CommandError, usageError } from '../../terminal/exit.js';
+import { notFoundError, usageError } from '../../terminal/exit.js';
 import { foundAt } from '../found.js';
 import type { ImportSource } from '../source.js';
 import { createUnsupportedList } from '../unsupported-list.js';
@@ -24,12 +24,7 @@ interface Target {
 /** Opens a dump in plain format, or a database at a URL `postgres://…`. Throws CommandError. */
 export async function openSupabase(from: string, target: Target): Promise<ImportSource> {
   if (target.storage !== undefined && foundAt(target.storage)?.isDirectory() !== true)
-    throw new CommandError(
-      'notFound',
-      'file_not_found',
-      `${target.storage} is no directory.`,
-      'check the path of --storage',
-    );
+    throw notFoundError('file_not_found', `${target.storage} is no directory.`, 'check the path of --storage');
   const data = await dataOf(from, target.schema);
   try {
     return await sourceOf(data, target);
@@ -43,8 +38,7 @@ async function dataOf(from: string, schema: string): Promise<SupabaseData> {
   if (isUrl(from)) return connectedData(from, schema);
   const found = foundAt(from);
   if (found === undefined)
-    throw new CommandError(
-      'notFound',
+    throw notFoundError(
       'file_not_found',
       `There is no file ${from}.`,
       'name a file of pg_dump, or a URL that begins with postgres://',

@@ -2,9 +2,9 @@ import { createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
+import type { FileBucket } from '../../project-file/file.js';
 import { objectOf } from '../../user-records/index.js';
 import { attributeKeys } from '../keys.js';
-import type { SourceBucket } from '../schema-types.js';
 import type { Read, SourceFile } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import { columnTime } from './columns.js';
@@ -12,7 +12,7 @@ import { type SupabaseData, tableName } from './data.js';
 
 /** The buckets and files of Supabase's storage. */
 interface Storage {
-  readonly buckets: SourceBucket[];
+  readonly buckets: FileBucket[];
   files(bucketId: string): AsyncIterable<Read<SourceFile>>;
 }
 
@@ -54,7 +54,7 @@ export async function openStorage(
           rows.map(({ id }) => String(id)),
         );
   return {
-    buckets: rows.map((row): SourceBucket => {
+    buckets: rows.map((row): FileBucket => {
       const id = String(row.id);
       const $id = names.get(id) ?? id;
       if ($id !== id) unsupported.add('name', `the bucket ${id} is called ${$id} here.`);

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { ImportedDocument } from '#src/features/index.js';
 import type { ForeignRow } from '#src/platform/foreign-databases/index.js';
+import type { FileAttribute, FileCollection } from '../../project-file/file.js';
 import { type Access, containerPermissions, hasOwners, itemPermissions } from '../grants.js';
 import { fittedIndexes } from '../indexes.js';
-import { attributeKeys, isKey } from '../keys.js';
-import type { FileCollection, SourceAttribute } from '../schema-types.js';
+import { attributeKeys, isKey, quotedName } from '../keys.js';
 import type { Read } from '../source.js';
 import type { UnsupportedList } from '../unsupported-list.js';
 import { columnTime, constantDefault, InvalidText, isTimeColumn, losesDigits, mappedColumn } from './columns.js';
-import { type Column, quotedColumn, type SourceTable, type SupabaseData } from './data.js';
+import type { Column, SourceTable, SupabaseData } from './data.js';
 import { policyAccess } from './policies.js';
 
 /** A table that is imported as a collection. */
@@ -94,7 +94,7 @@ interface Context {
 interface Part {
   readonly column: Column;
   readonly key: string;
-  readonly attribute: SourceAttribute;
+  readonly attribute: FileAttribute;
   readonly parse: (text: string) => unknown;
 }
 
@@ -195,7 +195,7 @@ function partOf(
 /** The default of an attribute. One that is no constant is reported. */
 function defaultOf(
   column: Column,
-  { size, required }: Omit<SourceAttribute, 'key'>,
+  { size, required }: Omit<FileAttribute, 'key'>,
   parse: Part['parse'],
   report: Report,
 ): { default?: string | number | boolean } {
@@ -222,7 +222,7 @@ function uniqueStatements({ constraints, name, schema }: SourceTable): string[] 
     const [, columns] = /^UNIQUE \((.+)\)$/.exec(text) ?? [];
     if (columns === undefined) return [];
     const key = `${name}_${listed(columns).join('_')}_key`;
-    return [`CREATE UNIQUE INDEX ${quotedColumn(key)} ON ${schema}.${quotedColumn(name)} USING btree (${columns})`];
+    return [`CREATE UNIQUE INDEX ${quotedName(key)} ON ${schema}.${quotedName(name)} USING btree (${columns})`];
   });
 }
 
