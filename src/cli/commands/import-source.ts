@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
 import { foundAt } from '../import-sources/found.js';
 import type { ApplianceCall } from '../line/command.js';
-import { unreadableFile } from '../line/input.js';
+import { fileNotRead } from '../line/input.js';
 import { usageError } from '../terminal/exit.js';
 import type { Progress } from '../terminal/progress.js';
 import { writtenFile } from '../terminal/written-file.js';
@@ -13,7 +13,7 @@ import { writtenFile } from '../terminal/written-file.js';
 export function importSource(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
   if (file === '-') return [chunksUntil(signal, process.stdin, 'stdin'), undefined];
   const found = foundAt(file);
-  if (found === undefined) throw unreadableFile(file, 'ENOENT');
+  if (found === undefined) throw fileNotRead(file, 'ENOENT');
   if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
   return [chunksUntil(signal, createReadStream(file), file), found.size];
 }
@@ -28,7 +28,7 @@ async function* chunksUntil(
   try {
     yield* stream;
   } catch (error) {
-    if (!signal.aborted) throw unreadableFile(name, error);
+    if (!signal.aborted) throw fileNotRead(name, error);
   }
 }
 

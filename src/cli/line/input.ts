@@ -121,7 +121,7 @@ export function readFileOf(file: string, flag: `--${string}`, maxBytes: number):
   try {
     return readSmall(file, maxBytes);
   } catch (error) {
-    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : unreadableFile(file, error);
+    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : fileNotRead(file, error);
   }
 }
 
@@ -130,7 +130,7 @@ export function readSmallFile(file: string, maxBytes: number): Buffer {
   try {
     if (statSync(file).isFile()) return readSmall(file, maxBytes);
   } catch (error) {
-    if (!(error instanceof FileTooLargeError)) throw unreadableFile(file, error);
+    if (!(error instanceof FileTooLargeError)) throw fileNotRead(file, error);
   }
   throw usageError(`${file} is no file of at most ${maxBytes / 1024} KiB.`, 'give a smaller file');
 }
@@ -146,7 +146,7 @@ function textOf(bytes: Buffer, name: string): string {
 }
 
 /** Error for a file that cannot be read. */
-export function unreadableFile(file: string, error: unknown): CommandError {
+export function fileNotRead(file: string, error: unknown): CommandError {
   return notFoundError(
     'file_not_found',
     `${file} cannot be read: ${whyUnreadable(error)}.`,
