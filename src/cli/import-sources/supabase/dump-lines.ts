@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { usageError } from '../../terminal/exit.js';
 
 /** A line without its end, and its position in the file. */
-export interface DumpLine {
+interface DumpLine {
   readonly bytes: Buffer;
   readonly offset: number;
 }

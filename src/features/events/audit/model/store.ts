@@ -18,7 +18,7 @@ export const auditKeys = table('audit_keys', {
 });
 
 /** The signed head of the chain: a single row that always exists. */
-export const auditHeads = table('audit_heads', {
+const auditHeads = table('audit_heads', {
   name: text,
   seq: bigint,
   hash: text,
