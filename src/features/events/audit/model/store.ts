@@ -3,7 +3,6 @@ import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 import { oneOf, raw, type SqlPart, skipLocked } from '#src/platform/db/template.js';
-import type { Reader } from '#src/platform/db/unit.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { auditEntries, auditSubjects } from '../../outbox/index.js';
 import type { SignedHead, SignedSegment } from '../chain/statement.js';
@@ -18,7 +17,7 @@ export const auditKeys = table('audit_keys', {
 });
 
 /** The signed head of the chain: a single row that always exists. */
-const auditHeads = table('audit_heads', {
+export const auditHeads = table('audit_heads', {
   name: text,
   seq: bigint,
   hash: text,
@@ -134,14 +133,6 @@ function entryStatements(sql: Sql) {
     windowEnd: (projectId: string | undefined, before: number, scanned: number) =>
       sql`select seq ${newestBefore(sql, projectId, before)} limit 1 offset ${scanned - 1}`,
   };
-}
-
-/** Reads the head; undefined if there is no such row. Its signature is empty before anything is sealed. */
-export async function headIn(reader: Reader, query: Query): Promise<SignedHead | undefined> {
-  const row = await reader.one(query);
-  if (row === undefined) return undefined;
-  const { seq, hash, at, keyId, signature } = auditHeads.decode(row);
-  return { seq, hash, at: at ?? '', keyId: keyId ?? '', signature: signature ?? '' };
 }
 
 function seal(sql: Sql, seals: readonly Seal[]): Query {

@@ -1,7 +1,8 @@
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import type { Worker } from '#src/platform/jobs/worker.js';
-import { type AuditStore, headIn } from '../model/store.js';
+import { headIn } from '../model/head.js';
+import type { AuditStore } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 import { removeOldEntries } from './retention.js';
 import type { Verification } from './verification.js';

@@ -1,6 +1,7 @@
 import type { Runtime } from '#src/platform/index.js';
 import { millisecondsOf } from '#src/platform/runtime/clock.js';
-import { type AuditStore, headIn } from '../model/store.js';
+import { headIn } from '../model/head.js';
+import type { AuditStore } from '../model/store.js';
 
 /** Maximum number of unsealed entries that are counted. */
 const maxCounted = 10_000;

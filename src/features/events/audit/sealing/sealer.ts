@@ -5,7 +5,8 @@ import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../../outbox/index.js';
 import { type ChainEntry, digestOf, hashOf, recordedText } from '../chain/entry.js';
 import { isGenuine, type SignedHead, signStatement } from '../chain/statement.js';
-import { type AuditRow, type AuditStore, headIn, type Seal } from '../model/store.js';
+import { headIn } from '../model/head.js';
+import type { AuditRow, AuditStore, Seal } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 
 /** Result of an attempt: no entry waits, there may be more, or another process is sealing. */

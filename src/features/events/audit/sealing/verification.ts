@@ -6,7 +6,8 @@ import { auditEntries, auditSubjects } from '../../outbox/index.js';
 import { type ChainEntry, digestOf, erasedOf, hashOf, recordedText, type Subject } from '../chain/entry.js';
 import type { SignedSegment } from '../chain/statement.js';
 import { type ChainVerdict, type ChainVerifier, createChainVerifier } from '../chain/verifier.js';
-import { type AuditRow, type AuditStore, auditSegments, headIn } from '../model/store.js';
+import { headIn } from '../model/head.js';
+import { type AuditRow, type AuditStore, auditSegments } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 
 /** Entries per query, and those at the end of the log that `verifyRecent` checks. */
