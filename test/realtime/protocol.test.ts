@@ -196,17 +196,17 @@ test('sockets are told of an event without another one, although it could not be
   const some = await collection({ attributes, permissions: ['read("any")'] });
   const socket = await subscribed(target, ['documents']);
   const { db } = target.appliance.runtime;
-  const { snapshot } = db;
+  const { lists } = db;
   let failed = 0;
-  db.snapshot = () => {
+  db.lists = () => {
     failed += 1;
-    return Promise.reject(new DatabaseError('timeout', 'test'));
+    throw new DatabaseError('timeout', 'test');
   };
   try {
     await create(some, 'late');
     await eventually(() => assert.ok(failed > 0));
   } finally {
-    db.snapshot = snapshot;
+    db.lists = lists;
   }
   assert.equal((await socket.told(1))[0]?.payload.$id, 'late');
 });
