@@ -1,9 +1,10 @@
 // The hosted pages in Chromium, with an authenticator of the browser's own.
-import { createServer } from 'node:net';
+
 import type { TestContext } from 'node:test';
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { openChromium } from '../harness/browser.js';
+import { freePort } from '../harness/free-port.js';
 
 /** What a test of the hosted pages works with. */
 interface HostedScene {
@@ -12,18 +13,6 @@ interface HostedScene {
   readonly endpoint: string;
   /** A browser without any past. */
   fresh(options?: BrowserContextOptions): Promise<BrowserContext>;
-}
-
-/** A port that nobody listens on just now: the base URL has to name it before the server runs. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** A service on localhost, and a browser. */

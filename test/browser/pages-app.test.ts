@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../harness/free-port.js';
 import { blockNoted } from '../harness/readme.js';
-import { freePort } from '../harness/terminal.js';
 import { hostedScene } from './hosted.js';
 
 test('the application of docs/pages.md signs a user up, in, and out, without scripts in the browser', (t) =>

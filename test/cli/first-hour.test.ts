@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { atTerminal, commandsAtTerminal, flat, widths } from '../harness/pty.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const shop = ['--project', 'shop'];
 const blog = [...shop, '--database', 'blog'];

@@ -4,8 +4,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { eventually } from '../webhooks/setup.js';
 
 const skip = spawnSync('perl', ['-MSocket', '-e', '1']).status === 0 ? false : 'Perl is not installed';

@@ -4,9 +4,9 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { atTerminal, commandsAtTerminal, flat, widths } from '../harness/pty.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];
 after(() => Promise.all(places.map((place) => place.dispose())));

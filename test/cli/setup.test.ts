@@ -21,8 +21,8 @@ import { settings } from '#src/platform/config/schema.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];
 after(() => Promise.all(places.map((place) => place.dispose())));

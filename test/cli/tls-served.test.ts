@@ -12,9 +12,9 @@ import { connect } from 'node:tls';
 import { selfSigned } from '../harness/certificate.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { pidIn } from '../harness/pid-file.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { eventually } from '../webhooks/setup.js';
 
 const place = await install();

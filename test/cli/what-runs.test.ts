@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { atTerminal } from '../harness/pty.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const keys = [
   ...['running', 'url', 'version', 'schema', 'database', 'uptimeSeconds', 'requestsPerSecond', 'p95Ms', 'errorRate'],

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './postgres.js';
+import { freePort } from './free-port.js';
 
 export const fronts = ['haproxy', 'pgbouncer-session', 'pgbouncer-transaction', 'standby'] as const;
 

@@ -6,7 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, ownerInsteadOfRoot } from './postgres.js';
+import { freePort } from './free-port.js';
+import { ownerInsteadOfRoot } from './postgres.js';
 
 /** Where PgBouncer is not installed; required where `SVC_TEST_POOLER` says so. */
 export const lacksPgBouncer =

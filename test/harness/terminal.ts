@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { after } from './runner.js';
 
 /** Where commands are typed. */
@@ -59,14 +58,4 @@ export async function typeInto(text: string, { cwd, env }: Place) {
   shell.stdin.end(text);
   const [status] = await once(shell, 'close');
   return { status, stdout, stderr };
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

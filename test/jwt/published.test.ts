@@ -7,7 +7,7 @@ import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { nothing, recordedBy } from '../harness/database.js';
-import { freePort } from '../harness/terminal.js';
+import { freePort } from '../harness/free-port.js';
 import { aBearer, mint } from './setup.js';
 
 const port = await freePort();

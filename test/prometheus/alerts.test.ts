@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const run = promisify(execFile);
 const rules = join(root, 'templates/grafana/alerts.yml');

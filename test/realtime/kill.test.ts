@@ -8,8 +8,8 @@ import { servePage } from '../browser/page.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { openChromium } from '../harness/browser.js';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { actAsBrowser } from './as-browser.js';
 
 const changes = 2000;

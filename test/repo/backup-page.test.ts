@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { linesBelow } from '../harness/markdown.js';
 import { startReceiver } from '../harness/receiver.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const succeed = async (place: Installation, line: string) => {
   const { code, out, err } = await place.shell(line);

@@ -7,10 +7,10 @@ import { accountPagesApi } from '#src/features/identity/hosted-pages/account-api
 import { hostedPagesApi } from '#src/features/identity/hosted-pages/api.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { code, readTable } from '../harness/markdown.js';
 import { readBlocks } from '../harness/readme.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/pages.md';
 const png = Buffer.from('89504e470d0a1a0a', 'hex');

@@ -7,10 +7,11 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { copyCheckout, root } from '../harness/checkout.js';
 import { provideCurl } from '../harness/curl.js';
+import { freePort } from '../harness/free-port.js';
 import { createDatabase, startPostgres } from '../harness/postgres.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 import { after } from '../harness/runner.js';
-import { freePort, serve, typeInto } from '../harness/terminal.js';
+import { serve, typeInto } from '../harness/terminal.js';
 
 const page = 'README.md';
 const serves = 'runs until stopped';

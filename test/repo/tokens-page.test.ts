@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
+import { freePort } from '../harness/free-port.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/tokens.md';
 const saved = 'saved as verify.mjs';

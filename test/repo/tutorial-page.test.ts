@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openChromium } from '../harness/browser.js';
 import { type Installation, install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
+import { freePort } from '../harness/free-port.js';
 import { pidIn } from '../harness/pid-file.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 import { after } from '../harness/runner.js';
-import { freePort, serve, typeInto } from '../harness/terminal.js';
+import { serve, typeInto } from '../harness/terminal.js';
 
 const page = 'docs/tutorial.md';
 const changes = 'not run: changes the machine';

@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/webhooks.md';
 

@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { startReceiver } from '../harness/receiver.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 
 const place = await install({ init: false });
 after(() => place.dispose());

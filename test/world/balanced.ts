@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Installation, Server } from '../harness/cli.js';
-import { freePort } from '../harness/terminal.js';
+import { freePort } from '../harness/free-port.js';
 import { startServer } from './world.js';
 
 const clients = 8;

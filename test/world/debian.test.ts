@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyCheckout, root } from '../harness/checkout.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { lacks } from './world.js';
 
 const skip =

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hash } from 'bcryptjs';
-import { freePort } from '../harness/terminal.js';
+import { freePort } from '../harness/free-port.js';
 import { startUrl } from '../oauth2/browser.js';
 import { ask, submit } from './login-form.js';
 import { browserOf, lacks, openSettings, serveWorld, startServer } from './world.js';

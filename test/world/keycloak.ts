@@ -1,7 +1,7 @@
 // A Keycloak of its own for a test file, and what a person does at its login form.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { freePort } from '../harness/terminal.js';
+import { freePort } from '../harness/free-port.js';
 import type { Browser, Step } from '../oauth2/browser.js';
 import { submit } from './login-form.js';
 import { lacks, startServer } from './world.js';

@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { install } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { startReceiver } from '../harness/receiver.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { type DisturbedWay, startToxiproxy, toxiproxyProgram } from './toxiproxy.js';
 import { lacks, startServer } from './world.js';
 

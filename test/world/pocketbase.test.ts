@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fill, passwords, superuser } from '../cli/pocketbase/fill.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { lacks, serveWorld, startServer } from './world.js';
 
 const program = process.env.SVC_TEST_POCKETBASE ?? 'pocketbase';

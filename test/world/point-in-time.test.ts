@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { lacks, run } from './world.js';
 
 const litestream = process.env.SVC_TEST_LITESTREAM ?? 'litestream';

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Compression, Storage } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { someBytes } from '../files/setup.js';
+import { freePort } from '../harness/free-port.js';
 import { after } from '../harness/runner.js';
-import { freePort } from '../harness/terminal.js';
 import { lacks, serveWorld, startServer } from './world.js';
 
 const program = process.env.SVC_TEST_VERSITYGW ?? 'versitygw';

@@ -1,5 +1,5 @@
 // Disturbs connections of the server with Toxiproxy, through its HTTP API.
-import { freePort } from '../harness/terminal.js';
+import { freePort } from '../harness/free-port.js';
 import { startServer } from './world.js';
 
 const program = process.env.SVC_TEST_TOXIPROXY ?? 'toxiproxy-server';
