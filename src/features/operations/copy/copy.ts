@@ -118,7 +118,10 @@ export async function copyDatabase(source: Side, target: Side, options: CopyOpti
   }
 }
 
-/** Creates the schema in the empty target, marked as unfinished. */
+/**
+ * Creates the schema in the empty target, or in one with an unfinished copy if the copy begins over, marked as unfinished. Throws CopyError
+ * if another run has copied into it since that was found.
+ */
 async function begin(target: Side, tables: readonly TableShape[], isOver: boolean): Promise<Progress> {
   const { driver, migrator, clock, random, sql } = target;
   const progress: Progress = {
@@ -131,7 +134,10 @@ async function begin(target: Side, tables: readonly TableShape[], isOver: boolea
     words: { at: 0, after: 0 },
   };
   await driver.exclusive(async (to) => {
+    const present = await tableShapes(to, driver.dialect);
+    if (isOver !== present.some(({ name }) => name === progressTable.text)) throw new CopyError('taken');
     if (isOver) await dropEverything(to, driver.dialect);
+    else if (present.length > 0) throw new CopyError('taken');
     await migrator.migrate(to);
     const now = instantOf(clock.now());
     await to.run(sql`insert into schema_migrations (name, applied_at) values (${unfinishedCopy}, ${now})`);
