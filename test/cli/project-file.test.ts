@@ -314,6 +314,40 @@ test('--prune with a file of Appwrite removes only kinds that such a file has, a
   );
 });
 
+test('platforms and providers are renamed in their place, and removed with --prune', async () => {
+  const project = { $id: 'small', name: 'Small' };
+  const platform = { hostname: 'small.example.com', name: 'Small' };
+  const provider = { key: 'github', kind: 'oauth2', clientId: 'Iv1', clientSecret: 'env:GITHUB_CLIENT_SECRET' };
+  const first = await apply(place, printJson({ project, platforms: [platform], providers: [provider] }));
+  assert.equal(first.code, 0, first.err);
+  const renamed = await apply(
+    place,
+    printJson({
+      project,
+      platforms: [{ ...platform, name: 'Renamed' }],
+      providers: [{ ...provider, enabled: false, clientId: 'Iv2' }],
+    }),
+  );
+  assert.deepEqual(
+    renamed.changes.map(({ action, kind, members }) => `${action} ${kind} ${members.join()}`).toSorted(),
+    ['update platform name', 'update provider enabled,clientId'],
+    renamed.err,
+  );
+  const text = await printed(place, 'small');
+  assert.match(text, /name: Renamed/);
+  assert.match(text, /clientId: Iv2/);
+  const pruned = await apply(
+    place,
+    printJson({ project, platforms: [], providers: [] }),
+    '--prune',
+    '--confirm',
+    'small',
+  );
+  assert.deepEqual(pruned.changes.map(({ action, kind }) => `${action} ${kind}`).toSorted(), [
+    ...['delete platform', 'delete provider'],
+  ]);
+});
+
 test('keys of one name are exported, applied and removed one by one', async () => {
   const keys = [['all'], ['users.read'], ['users.read']].map((scopes) => ({ name: 'mover', scopes }));
   const project = { $id: 'keyed' };

@@ -1,6 +1,6 @@
 // svc user import and export: users of every origin come with ids, hashes, second factors and identities, and log in.
 import assert from 'node:assert/strict';
-import { pbkdf2Sync } from 'node:crypto';
+import { createHash, pbkdf2Sync } from 'node:crypto';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
@@ -192,6 +192,38 @@ test('an import can be run again, and reports what it refuses', async () => {
   assert.deepEqual([unknown.code, /--format/.test(unknown.err)], [2, true]);
   const cut = await imported(written('cut.json', '[{"$id":"eight","name":"Eight"},{"$id":'));
   assert.deepEqual([cut.code, cut.created, cut.failed], [1, 1, 1]);
+});
+
+test('the custom hashes of Auth0 log in, but for salted digests', async () => {
+  const digest = (algorithm: string, encoding: 'hex' | 'base64') => ({
+    algorithm,
+    hash: { value: createHash(algorithm).update('keycloak password').digest(encoding), encoding },
+  });
+  const stretched = pbkdf2('sha256').replace(/=+$/, '');
+  const hashes = {
+    bcrypt: { algorithm: 'bcrypt', hash: { value: bcrypt.hash } },
+    md5: digest('md5', 'base64'),
+    sha256: digest('sha256', 'hex'),
+    pbkdf2: {
+      algorithm: 'pbkdf2',
+      hash: { value: `$pbkdf2-sha256$i=1000,l=32$${salt.toString('base64').replace(/=+$/, '')}$${stretched}` },
+    },
+    salted: { ...digest('md5', 'hex'), salt: { value: 'salt', position: 'prefix' } },
+    unknown: { algorithm: 'pbkdf2', hash: { value: 'of another form' } },
+  };
+  const rows = Object.entries(hashes).map(([name, hash]) =>
+    JSON.stringify({
+      user_id: `auth0|custom-${name}`,
+      email: `custom-${name}@mail.example`,
+      custom_password_hash: hash,
+    }),
+  );
+  const found = await imported(written('auth0-custom.ndjson', rows.join('\n')), '--format', 'auth0');
+  assert.deepEqual([found.created, found.failed], [4, 2], found.err);
+  assert.match(found.err, /The password hash has a form that cannot be verified\./);
+  await assertLogsIn('custom-bcrypt@mail.example', bcrypt.password);
+  for (const name of ['md5', 'sha256', 'pbkdf2'])
+    await assertLogsIn(`custom-${name}@mail.example`, 'keycloak password');
 });
 
 test('rows and columns without a user are refused, and unknown columns named', async () => {
