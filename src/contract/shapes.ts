@@ -53,8 +53,3 @@ export function toWireInstant(instant: Instant | null): string {
 
 /** The members that stored objects have in common in the API. */
 export const wireRecord = { $id: z.string(), $createdAt: wireInstant, $updatedAt: wireInstant } as const;
-
-/** Renders the members of `wireRecord`. */
-export function toWireRecord({ id, createdAt, updatedAt }: Readonly<Record<'id' | 'createdAt' | 'updatedAt', string>>) {
-  return { $id: id, $createdAt: toWireInstant(createdAt), $updatedAt: toWireInstant(updatedAt) };
-}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProviderTokens } from '#src/contract/session.js';
-import { toWireInstant, toWireRecord, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
+import { toWireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { Identity } from './service.js';
 
 /** A user's account at an identity provider, on the wire. */
@@ -25,7 +25,9 @@ export const identityListShape = z
 /** Renders an identity with its OAuth tokens for the wire. */
 export function toIdentity(identity: Identity, tokens: ProviderTokens): z.input<typeof identityShape> {
   return {
-    ...toWireRecord(identity),
+    $id: identity.id,
+    $createdAt: toWireInstant(identity.createdAt),
+    $updatedAt: toWireInstant(identity.updatedAt),
     userId: identity.userId,
     provider: identity.provider,
     providerUid: identity.providerUid,

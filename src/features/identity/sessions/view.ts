@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
 import { noTokens, type ProviderTokens, type Session, sessionMembers } from '#src/contract/session.js';
-import { toWireInstant, toWireRecord } from '#src/contract/shapes.js';
+import { toWireInstant } from '#src/contract/shapes.js';
 import type { OpenedSession } from './sessions.js';
 
 /** A session on the wire. */
@@ -24,7 +24,9 @@ export function toSession(
   tokens: ProviderTokens = noTokens,
 ): EventPayload<'sessionCreated'> {
   return {
-    ...toWireRecord(session),
+    $id: session.id,
+    $createdAt: toWireInstant(session.createdAt),
+    $updatedAt: toWireInstant(session.updatedAt),
     userId: session.userId,
     expire: toWireInstant(session.expire),
     provider: session.provider,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toWireInstant, toWireRecord, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
+import { toWireInstant, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { UserRecord, UserTarget } from '#src/contract/user.js';
 
 /** A target on the wire. */
@@ -35,10 +35,12 @@ export const userShape = z
   })
   .meta({ id: 'User' });
 
-/** Renders a user for the wire. */
+/** Renders a user for the wire. Names each member: an object that begins with a spread made `GET /account` a third slower. */
 export function toUser(account: UserRecord): z.input<typeof userShape> {
   return {
-    ...toWireRecord(account),
+    $id: account.id,
+    $createdAt: toWireInstant(account.createdAt),
+    $updatedAt: toWireInstant(account.updatedAt),
     name: account.name,
     registration: toWireInstant(account.createdAt),
     status: account.status,
@@ -58,7 +60,9 @@ export function toUser(account: UserRecord): z.input<typeof userShape> {
 /** Renders a target of a user for the wire. */
 export function toTarget(userId: string, target: UserTarget): z.input<typeof targetShape> {
   return {
-    ...toWireRecord(target),
+    $id: target.id,
+    $createdAt: toWireInstant(target.createdAt),
+    $updatedAt: toWireInstant(target.updatedAt),
     name: target.name ?? '',
     userId,
     providerId: target.providerId ?? null,

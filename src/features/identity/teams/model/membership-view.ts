@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toWireInstant, toWireRecord, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
+import { toWireInstant, wireInstant, wireInstantOrEmpty, wireRecord } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Membership } from './membership-store.js';
 
@@ -37,7 +37,9 @@ export function toMembership(named: NamedMembership, sight: Sight): z.input<type
   const { membership, teamName } = named;
   const person = seen(named, sight);
   return {
-    ...toWireRecord(membership),
+    $id: membership.id,
+    $createdAt: toWireInstant(membership.createdAt),
+    $updatedAt: toWireInstant(membership.updatedAt),
     userId: person.id,
     userName: person.name,
     userEmail: person.email,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { teamLimits } from '#src/contract/limits.js';
 import { teamRole } from '#src/contract/permissions.js';
-import { toWireRecord, wireRecord } from '#src/contract/shapes.js';
+import { toWireInstant, wireRecord } from '#src/contract/shapes.js';
 import type { CountedTeam } from './store.js';
 
 /** Roles of a member. */
@@ -23,7 +23,9 @@ export const teamShape = z
 /** Renders a team for the wire. */
 export function toTeam(team: CountedTeam): z.input<typeof teamShape> {
   return {
-    ...toWireRecord(team),
+    $id: team.id,
+    $createdAt: toWireInstant(team.createdAt),
+    $updatedAt: toWireInstant(team.updatedAt),
     name: team.name,
     total: team.total,
     prefs: { ...team.prefs },
