@@ -8,7 +8,7 @@ interface Conversation {
   /** How fast it reads; as fast as it can where absent. */
   readonly bytesPerSecond?: number | undefined;
   next(): string | undefined;
-  /** Of the answer it is told the status and the first bytes; small answers are whole. */
+  /** `start` has the first bytes of the answer; a small answer is whole. */
   answered(status: number, milliseconds: number, start: Buffer): void;
   broken(reason: string): void;
 }
@@ -89,7 +89,7 @@ interface Answer {
   readonly length: number;
 }
 
-/** Just what is needed to find the end of an answer; undefined while the head is incomplete. */
+/** Finds the end of an answer. Returns undefined while the head is incomplete. */
 function readAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(headEnd);
   if (end < 0) return undefined;

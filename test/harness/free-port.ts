@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port on which nothing listens. The system gives none of this range to others, so nobody takes it before the caller does. */
+/** A port on which nothing listens, outside the range from which the system chooses ports (ip_local_port_range). */
 export async function freePort(): Promise<number> {
   const port = randomInt(10_000, 32_000);
   const server = createServer().listen(port, '127.0.0.1');
